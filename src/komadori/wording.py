@@ -28,3 +28,9 @@ def _symbol(match: re.Match[str]) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Format a number with its noun: `1 game`, `2,000 games`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def not_enough_memory(error: MemoryError) -> str:
+    """Describe the error; the compiled core's allocator says nothing about it."""
+    text = str(error).removeprefix("std::bad_alloc")
+    return "not enough memory" + (f": {text}" if text else "")

@@ -40,6 +40,7 @@ def run(*words: str | Path) -> Result:
         (OSError(errno.ENOSPC, "No space left on device"), "No space left on device"),
         (OSError("our message"), "our message"),
         (MemoryError(), "not enough memory"),
+        (MemoryError("std::bad_alloc"), "not enough memory"),
         (RecordError("x.csa: damaged"), "x.csa: damaged"),
         (
             ModuleNotFoundError("No module named 'torch.x'", name="torch.x"),

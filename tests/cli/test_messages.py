@@ -152,6 +152,9 @@ def test_a_deleted_folder_and_a_wrong_core_are_named(here: Path) -> None:
     ):
         done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=here)
         assert (done.returncode, done.stderr) == (1, f"Error: {message}\n")
+    command = f"KOMADORI_CORE=junk {program} usi"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=here)
+    assert (done.returncode, done.stderr) == (1, f"komadori usi: {message}\n")
 
 
 @pytest.mark.parametrize("words", [["records", "stats"], ["analyse"], ["ladder", "show"]])
@@ -217,6 +220,18 @@ def test_a_terminal_without_a_width_gets_all_lines(
     monkeypatch.setenv("COLUMNS", "0")
     found = run("doctor").output
     assert found.count("\n") >= normal.count("\n") > 5
+
+
+def test_a_narrow_terminal_gets_the_whole_table(
+    monkeypatch: pytest.MonkeyPatch, here: Path
+) -> None:
+    run("ladder new l.db --nodes 2")
+    for name, player in (("first-one", "random"), ("second-one", "material")):
+        run(f"ladder add l.db {name} {player}")
+    monkeypatch.setenv("COLUMNS", "20")
+    found = run("ladder show l.db").output
+    for text in ("first-one", "second-one", "Elo", "games", "score"):
+        assert text in found, found
 
 
 def test_a_position_may_be_a_game(here: Path) -> None:

@@ -236,6 +236,19 @@ def test_a_match_divides_the_cpus(
     evaluator.close()
 
 
+@pytest.mark.parametrize("threads", ["abc", "-3", "513", "²", "9" * 30])
+def test_a_wrong_number_of_threads_in_the_environment_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: str
+) -> None:
+    from komadori.inference.synthetic import write_random_resnet
+
+    path = write_random_resnet(tmp_path / "tiny.onnx", 1, 8)
+    monkeypatch.setattr(evaluators, "find_model", lambda _: str(path))
+    monkeypatch.setenv("KOMADORI_THREADS", threads)
+    with pytest.raises(ValueError, match=f"KOMADORI_THREADS is '{threads}', 0 to 512 is needed"):
+        evaluators.load_evaluator(option_table("model"))
+
+
 def test_fakes_take_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KOMADORI_THREADS", "1")
     player = make("model:uniform?nodes=10&threads=2")

@@ -1,3 +1,4 @@
+import errno
 import json
 
 import numpy as np
@@ -93,3 +94,13 @@ def test_an_exported_card_names_files_without_their_folders(model, tmp_path):
     assert found["data"] == {"train": ["a-*.hcpe3"], "test": ["b.csa"], "cache": "cache"}
     assert found["model"] == {"init_from": "one", "begin_with": "two"}
     assert b"/home/me" not in (tmp_path / "m.onnx").read_bytes()
+
+
+def test_a_full_temporary_folder_is_named(model, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(torch.onnx, "export", fail)
+    with pytest.raises(training.ExportError, match=r"model\.onnx: can't be written: No space left"):
+        training.export(model, tmp_path / "m.onnx")
+    assert not (tmp_path / "m.onnx").exists()

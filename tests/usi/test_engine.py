@@ -495,7 +495,7 @@ def test_settings_that_cannot_be_applied_end_the_engine_at_isready(has_played: b
         if has_played:
             gui.ready()
         gui.send("setoption name USI_Hash value 1000000", "isready")
-        gui.expect("info string error: too much")
+        gui.expect("info string error: not enough memory: too much")
         gui.close_input()
         assert gui.join() == 1
         assert "readyok" not in gui.rest()

@@ -58,8 +58,10 @@ def main() -> None:
     """The `komadori` console command."""
     open_closed_streams()
     if sys.argv[1:2] == ["usi"]:  # fast handshake: import nothing else first
-        from komadori.cli.usi import main as usi_main
-
+        try:
+            from komadori.cli.usi import main as usi_main
+        except ImportError as error:  # of the core
+            sys.exit(f"komadori usi: {error}")
         sys.exit(usi_main(sys.argv[2:]))
     try:
         from komadori.cli._group import run

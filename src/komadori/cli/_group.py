@@ -21,6 +21,7 @@ from komadori.cli import SUBCOMMANDS, interrupt
 from komadori.cli.console import say
 from komadori.cli.numbers import check_numbers
 from komadori.extras import install_line
+from komadori.wording import not_enough_memory
 
 #: Aliases of subcommands.
 ALIASES = {"analyze": "analyse"}
@@ -104,7 +105,7 @@ def describe(error: BaseException) -> str:
     if isinstance(error, OSError):
         return _describe_os_error(error)
     if isinstance(error, MemoryError):
-        return "not enough memory" + (f": {error}" if str(error) else "")
+        return not_enough_memory(error)
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
         extra = _EXTRAS.get(package)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.segment import Segment
 
-#: Width of a terminal that doesn't know its own.
+#: Width of a terminal that doesn't know its own, and of tables in narrower ones.
 DEFAULT_WIDTH = 80
 
 
@@ -33,6 +33,7 @@ def console(*, err: bool = False, quiet: bool = False) -> Console:
     """Create a rich console without markup, emoji codes and highlighting."""
 
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
     class PlainConsole(Console):
@@ -40,7 +41,14 @@ def console(*, err: bool = False, quiet: bool = False) -> Console:
             lines = [on_one_line(o) if isinstance(o, str) else o for o in objects]
             if all(isinstance(o, str) for o in objects):
                 options.setdefault("soft_wrap", True)
-            super().print(*lines, **options)
+            own = self._width
+            if self.width < DEFAULT_WIDTH and any(isinstance(o, Table) for o in objects):
+                # Rich would cut numbers and names; the terminal breaks the lines.
+                self._width = DEFAULT_WIDTH
+            try:
+                super().print(*lines, **options)
+            finally:
+                self._width = own
 
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(clean(text), **options)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from komadori.cpus import MAX_THREADS
 from komadori.usi.models import (
     THREADS_VARIABLE,
     defaults_file,
@@ -43,7 +44,8 @@ def _apply_model_defaults(model: str, options: OptionTable) -> Callable[[], None
 def load_evaluator(options: OptionTable) -> Evaluator:
     """Load the network named by the model options and apply its option defaults.
 
-    Raises like `inference.load`, and `usi.models.ModelDefaultsError`.
+    Raises like `inference.load`, `usi.models.ModelDefaultsError`, and ValueError for the number of
+    threads in the environment.
     """
 
     model = find_model(options.group(NetworkOptions).model)
@@ -71,8 +73,11 @@ def _load_evaluator(model: str, options: NetworkOptions) -> Evaluator:
 
 
 def _default_threads() -> int:
-    """Return the number of threads set by the environment; 0: all CPUs."""
-    return int(os.environ.get(THREADS_VARIABLE) or 0)
+    """Return the number of threads set by the environment; 0: all CPUs. Raises ValueError."""
+    text = os.environ.get(THREADS_VARIABLE) or "0"
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) <= MAX_THREADS):
+        raise ValueError(f"{THREADS_VARIABLE} is {text!r}, 0 to {MAX_THREADS} is needed")
+    return int(text)
 
 
 def _load_on_devices(

@@ -120,17 +120,21 @@ def _to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], card: ModelCard) -> 
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         # The tracing exporter is deprecated; the newer one needs onnxscript.
         warnings.simplefilter("ignore", DeprecationWarning)
-        torch.onnx.export(
-            module.eval(),
-            inputs,
-            Path(folder) / "model.onnx",
-            input_names=names,
-            output_names=list(OUTPUTS),
-            dynamic_axes={name: {0: "batch"} for name in (*names, *OUTPUTS)},
-            opset_version=OPSET,
-            dynamo=False,
-        )
-        model = onnx.load(Path(folder) / "model.onnx")
+        path = Path(folder) / "model.onnx"
+        try:
+            torch.onnx.export(
+                module.eval(),
+                inputs,
+                path,
+                input_names=names,
+                output_names=list(OUTPUTS),
+                dynamic_axes={name: {0: "batch"} for name in (*names, *OUTPUTS)},
+                opset_version=OPSET,
+                dynamo=False,
+            )
+        except OSError as error:
+            raise ExportError(f"{path}: can't be written: {error.strerror or error}") from error
+        model = onnx.load(path)
     entry = model.metadata_props.add()
     entry.key, entry.value = "komadori", json.dumps(card.to_json())
     onnx.checker.check_model(model, full_check=True)

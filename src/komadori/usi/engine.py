@@ -22,6 +22,7 @@ from komadori.usi import protocol
 from komadori.usi.loading import LoadedSearcher, SearcherSource
 from komadori.usi.options import OptionTable, ServerOptions
 from komadori.usi.protocol import GoCommand, InfoLine, UsiSyntaxError
+from komadori.wording import not_enough_memory
 
 if TYPE_CHECKING:
     from komadori.rules import Board
@@ -246,7 +247,8 @@ class UsiServer:
         try:
             self._loaded.load()
         except Exception as error:
-            self._say(f"error: {error}")
+            text = not_enough_memory(error) if isinstance(error, MemoryError) else str(error)
+            self._say(f"error: {text}")
             self._end(1)
             return
         # Import now rather than on the clock of the first `go`.
