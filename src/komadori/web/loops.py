@@ -22,6 +22,7 @@ from komadori.web.trainings import (
     modified_at,
     read_json,
 )
+from komadori.wording import on_one_line
 
 #: Folder per stage, inside a generation's folder.
 _STAGE_FOLDERS = {"games": "games", "relabel": "relabelled", "train": "run", "gate": "match"}
@@ -57,7 +58,7 @@ def _info(name: str, folder: Path) -> LoopInfo:
         info.planned = loop.config.generations
         info.rounds, modified = _rounds(name, loop)
     except (LoopError, ValueError, TypeError, KeyError, OSError) as error:
-        info.problem = str(error)[:300]
+        info.problem = on_one_line(error)[:300]
         return info
     info.updated = max(info.updated, modified)
     is_over = len(info.rounds) == info.planned and all(r.state == "done" for r in info.rounds)

@@ -80,7 +80,7 @@ class Loop:
         try:
             stored = config_from_dict(json.loads(path.read_text(encoding="utf-8"))).to_dict()
             conflict = settings_conflict(self.folder, stored, self.config.to_dict(), MAY_DIFFER)
-        except (ValueError, AttributeError) as error:
+        except (ValueError, AttributeError, RecursionError) as error:
             raise LoopError(f"{path}: damaged: {error}") from error
         if conflict:
             raise LoopError(conflict)
