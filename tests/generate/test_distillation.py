@@ -48,13 +48,23 @@ def test_a_network_comes_closer_to_its_teacher(teacher, source, tmp_path) -> Non
     untrained.run(stop=lambda: untrained._test is not None)
     assert found.is_done
     assert [report.chunk for report in reports] == [1, 2, 3, 4, 5, 6]
-    assert reports[-1].error_cp < 0.9 * untrained.error_cp()
+    assert reports[-1].error_cp < 0.9 * untrained.errors_cp()[0]
     assert reports[-1].loss < 0.7 * reports[0].loss
     assert reports[-1].rate < 0.05 * settings.rate
     assert reports[3].trained > 3 * reports[3].positions  # earlier chunks too
     weights = NnueWeights.load(tmp_path / NETWORK)
     assert weights.content == found.weights().content
     assert not list((tmp_path / "positions").iterdir())
+
+
+@pytest.mark.parametrize("average", [0.0, 0.99])
+def test_the_network_is_the_average_of_the_weights(average, teacher, source, tmp_path) -> None:
+    settings = Settings(
+        chunks=1, draws=100, nodes=200, batch=64, rate=3e-3, test_positions=100, average=average
+    )
+    found, _ = run(settings, teacher, source, tmp_path)
+    last = NnueWeights(found.model.quantised().to_bytes()).content
+    assert (found.weights().content == last) == (average == 0)
 
 
 def test_positions_have_the_evaluation_of_the_teacher(teacher, source, tmp_path) -> None:

@@ -120,13 +120,14 @@ def command(
 
 
 _TITLES = (
-    "error: root mean square against the teacher, held out, centipawns",
-    "chunk  positions     trained   rate     loss      error       s",
+    "error, bias: root mean square and mean against the teacher, held out, centipawns",
+    "chunk  positions     trained   rate     loss      error    bias       s",
 )
 
 
 def _line(report: Report) -> str:
     return (
         f"{report.chunk:>5}  {report.positions:>9,}  {report.trained:>10,}  {report.rate:.5f}"
-        f"  {report.loss:.5f}  {report.error_cp:>8.1f}  {report.seconds:>6.0f}"
+        f"  {report.loss:.5f}  {report.error_cp:>8.1f}  {report.bias_cp:>6.1f}"
+        f"  {report.seconds:>6.0f}"
     )

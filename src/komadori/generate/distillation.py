@@ -79,6 +79,9 @@ class Settings:
     rate: float = 8e-4
     """Adam's learning rate; cosine annealing to `last_rate`."""
     last_rate: float = 1e-5
+    average: float = 0.999
+    """Decay per step of the moving average of the weights, which is the network that is saved: the
+    weights themselves fluctuate by an evaluation of tens of centipawns."""
     leak: float = 0.01
     """Fraction of the gradient that passes through a clipped hidden unit if it opens the unit."""
     test_positions: int = 100_000
@@ -92,7 +95,7 @@ class Settings:
         at_least(self, batch=1, threads=1, test_positions=1, limit_cp=0)
         at_most(self, threads=MAX_THREADS, draws=MAX_DRAWS)
         positive(self, "rate", "last_rate")
-        fractions(self, "leak")
+        fractions(self, "leak", "average")
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed is {self.seed}, 0 to 2^31 - 1 is needed")
         self.nearby(0)
@@ -122,9 +125,9 @@ class Report:
     """The results of a chunk.
 
     positions: new ones. trained: positions trained on, those of earlier chunks among them. loss:
-    the mean cross entropy above its lower bound. error_cp: root mean square difference to the
-    teacher's evaluation, of the network in integers, on held-out positions within
-    `ERROR_LIMIT_CP`.
+    the mean cross entropy above its lower bound. error_cp, bias_cp: root mean square and mean of
+    the difference to the teacher's evaluation, of the network in integers, on held-out positions
+    within `ERROR_LIMIT_CP`.
     """
 
     chunk: int
@@ -133,6 +136,7 @@ class Report:
     rate: float
     loss: float
     error_cp: float
+    bias_cp: float
     search_seconds: float
     seconds: float
 
@@ -168,11 +172,13 @@ class Distillation:
         self.model = _core.NnueModel(settings.architecture, settings.seed, settings.threads)
         self.model.rounds, self.model.leak = True, settings.leak
         self.chunk = 0
+        self._average = np.array(self.model.parameters)
         self._teacher = Evaluation("nnue", teacher, fv_scale)
         self._scores = NnueWeights.load(teacher, fv_scale).core()
         if start is not None:
             try:
                 self.model.set(NnueWeights.load(start).core())
+                self._average[:] = self.model.parameters
             except ValueError as error:
                 raise ValueError(f"{start}: {error}") from error
         data = {
@@ -204,8 +210,8 @@ class Distillation:
         return self.chunk >= self.settings.chunks
 
     def weights(self) -> NnueWeights:
-        """The current network, quantised."""
-        return NnueWeights(self.model.quantised().to_bytes())
+        """The current network: the average of the weights, quantised."""
+        return NnueWeights(self._quantised().to_bytes())
 
     def run(
         self,
@@ -257,11 +263,14 @@ class Distillation:
                 return False
             rate = settings.rate_at((number + step / max(1, steps)) / settings.chunks)
             sums = self.model.step(data, batch, rate=rate, decay=0.0, **_LOSS)
+            steps_so_far = self.model.steps
+            decay = min(settings.average, (1 + steps_so_far) / (10 + steps_so_far))
+            self._average += (1 - decay) * (self.model.parameters - self._average)
             loss += sums[1] - sums[3]
             trained += len(batch)
             advance((1 + 2 * step / steps) / 3)
         self.chunk += 1
-        error = self.error_cp()
+        error, bias = self.errors_cp()
         self.weights().save(self.folder / NETWORK)
         self._save()
         now = time.monotonic()
@@ -272,6 +281,7 @@ class Distillation:
             rate,
             loss / max(1, trained),
             error,
+            bias,
             searched - started,
             now - started,
         )
@@ -289,13 +299,23 @@ class Distillation:
             for begin in range(0, len(order), self.settings.batch):
                 yield data, order[begin : begin + self.settings.batch]
 
-    def error_cp(self) -> float:
-        """Root mean square error on the held-out positions, in integers; NaN before `run`."""
+    def errors_cp(self) -> tuple[float, float]:
+        """Root mean square and mean error on the held-out positions; NaN before `run`."""
         if self._test is None or not len(self._test[0]):
-            return math.nan
+            return math.nan, math.nan
         hcp, scores = self._test
-        found = np.asarray(self.model.quantised().evaluate_all(hcp, self.settings.threads))
-        return float(np.sqrt(np.mean((found - scores) ** 2)))
+        found = np.asarray(self._quantised().evaluate_all(hcp, self.settings.threads))
+        errors = found - scores
+        return float(np.sqrt(np.mean(errors**2))), float(np.mean(errors))
+
+    def _quantised(self) -> _core.NnueWeights:
+        parameters = self.model.parameters
+        current = np.array(parameters)
+        parameters[:] = self._average
+        try:
+            return self.model.quantised()
+        finally:
+            parameters[:] = current
 
     # -- positions
 
@@ -393,6 +413,7 @@ class Distillation:
         self._run_folder.save_state(
             {
                 "parameters": model.parameters,
+                "average": self._average,
                 "first_moments": model.first_moments,
                 "second_moments": model.second_moments,
                 "numbers": np.array([model.steps, self.chunk]),
@@ -403,6 +424,7 @@ class Distillation:
         state = self._run_folder.load_state()
         for name in ("parameters", "first_moments", "second_moments"):
             getattr(self.model, name)[:] = state[name]
+        self._average[:] = state["average"]
         self.model.steps, self.chunk = (int(n) for n in state["numbers"])
         self.weights().save(self.folder / NETWORK)  # of this chunk, if the run was killed between
 
