@@ -20,6 +20,8 @@ from click.testing import CliRunner
 import komadori
 from komadori import arena
 from komadori.arena.game import Conditions, GameRecord, Reason, judge, play_game
+from komadori.arena.limits import check_limits
+from komadori.arena.match import _names
 from komadori.arena.openings import Opening, choose, is_quiet, parse_opening, read_openings
 from komadori.arena.store import to_game
 from komadori.arena.workers import WorkerError
@@ -529,3 +531,80 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> None:
     while not condition():
         assert time.monotonic() < deadline, "too late"
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "limits", "expected"),
+    [
+        ("alphabeta", "random", {}, "100 nodes per move (default), draw"),
+        ("model:random:1", "alphabeta", {"nodes": 7}, "7 nodes per move, draw"),
+        ("alphabeta?movetime=30", "random", {"movetime_ms": 100}, "30 ms per move, draw"),
+        (
+            "alphabeta?movetime=30",
+            "alphabeta",
+            {},
+            "alphabeta?movetime=30: 30 ms per move, alphabeta: 100 nodes per move (default), draw",
+        ),
+        ("alphabeta", "random", {"main_ms": 1000}, "1 s, draw"),
+        ("random", "material", {}, "draw"),
+    ],
+)
+def test_conditions_are_those_of_the_players(
+    a: str, b: str, limits: dict[str, Any], expected: str
+) -> None:
+    conditions = Conditions(max_plies=1, **limits)
+    result = arena.play_match(a, b, games=2, conditions=conditions)
+    assert result.terms == f"{expected} after 1 ply"
+
+
+def test_without_a_limit_the_default_is_named() -> None:
+    assert str(Conditions()).startswith("100 nodes per move unless a player sets a limit, draw")
+    assert str(Conditions(main_ms=1000)).startswith("1 s, draw")
+    printed = CliRunner().invoke(group, ["match", "--help"]).output
+    assert "[default without any limit: 100]" in " ".join(printed.split())
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "names"),
+    [
+        ("alphabeta", "alphabeta?eval=two-piece", ("alphabeta", "alphabeta?eval=two-piece")),
+        (
+            "alphabeta?eval=nnue&hash=8",
+            "alphabeta?eval=two-piece&hash=8",
+            ("alphabeta?eval=nnue", "alphabeta?eval=two-piece"),
+        ),
+        ("random?name=x", "random?name=x", ("x (A)", "x (B)")),
+        ("alphabeta?name=one", "alphabeta", ("one", "alphabeta")),
+        ("random", "random?seed=1", ("random (A)", "random (B)")),
+        ("policy:random:1", "policy:random:2", ("policy random:1", "policy random:2")),
+        ("model:a/m.onnx", "model:b/m.onnx", ("a/m.onnx", "b/m.onnx")),
+    ],
+)
+def test_players_of_one_name_are_named_by_what_differs(
+    a: str, b: str, names: tuple[str, str]
+) -> None:
+    assert _names((a, b)) == names
+
+
+def test_why_an_engine_failed_is_printed(tmp_path: Path) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(
+        "import sys\nfor line in sys.stdin:\n"
+        "    print({'usi\\n': 'usiok', 'isready\\n': 'readyok'}.get(line, ''), flush=True)\n"
+        "    if line.startswith('go'): sys.exit('no weights')\n"
+    )
+    broken = f"usi:{sys.executable} {engine}?name=broken"
+    done = CliRunner().invoke(group, ["match", broken, "random", "--games", "2", "--nodes", "1"])
+    assert done.exit_code == 0, done.output
+    assert "broken failed in 2 games: " in done.output
+    assert "no weights" in done.output
+
+
+@pytest.mark.parametrize("player", ["gpsusi", "gnushogi", "sjaakii"])
+def test_limits_that_an_engine_does_not_support_are_refused_first(
+    player: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=f"{player} .*nodes"):
+        arena.play_match(player, "random", games=2, nodes=100, out=tmp_path / "match")
+    assert not (tmp_path / "match").exists()
+    check_limits(Conditions(nodes=100), [f"{player}?movetime=10"])

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
+import shlex
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from komadori.arena import MatchStoreError, WorkerError
+from komadori.arena import Conditions, MatchStoreError, WorkerError
 from komadori.arena.spsa import Parameter, Spsa
 from komadori.arena.tune import TuneConfig, TuneConfigError, Tuning, read_config, tune
 from komadori.cli._group import group
-from komadori.cli.game_options import parse_clock
+from komadori.cli.game_options import as_options, parse_clock, with_conditions
 from komadori.cli.tune import EXAMPLE
 
 #: Resigns at once in (100 - Skill) per cent of its games, otherwise shuffles its rook.
@@ -192,3 +195,57 @@ def test_bad_files_of_parameters_are_one_line(tmp_path: Path, text: str, message
     result = CliRunner().invoke(group, ["tune", "random", str(path), "--out", str(tmp_path / "o")])
     assert result.exit_code == 1
     assert "Traceback" not in result.output
+
+
+def test_the_command_printed_compares_under_the_same_conditions(tmp_path: Path) -> None:
+    """Games are counted as games, and the printed command is a match."""
+    parameters = tmp_path / "parameters.toml"
+    parameters.write_text(
+        'pairs = 2\nopenings = "sample"\nopening_plies = 4\nseed = 5\n'
+        "[conditions]\nnodes = 2\nmax_plies = 20\nadjudicate_cp = 900\n"
+        "[parameters.C_init]\nstart = 144\nmin = 10\nmax = 400\n"
+    )
+    done = CliRunner().invoke(
+        group, ["tune", "model:random:1", str(parameters), "-o", str(tmp_path / "tune")]
+    )
+    assert done.exit_code == 0, done.output
+    won = re.search(
+        r"2 pairs of games: (\d) games? won by the plus side, (\d) by the minus side, (\d) drawn",
+        done.output,
+    )
+    assert won is not None
+    assert sum(map(int, won.groups())) == 4
+    command = re.search(r"now compare: (.*)", done.output)
+    assert command is not None
+    words = shlex.split(command[1])
+    assert words[:2] == ["komadori", "match"]
+    assert words[2].startswith("model:random:1?C_init=")
+    assert words[3:] == [
+        "model:random:1", "--nodes", "2", "--max-plies", "20", "--adjudicate", "900/5",
+        "--openings", "sample", "--opening-plies", "4", "--seed", "6",
+    ]  # fmt: skip
+    match = CliRunner().invoke(group, [*words[1:], "--games", "2"])
+    assert match.exit_code == 0, match.output
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        Conditions(),
+        Conditions(nodes=5, depth=3, movetime_ms=1500, margin_ms=20, max_plies=9),
+        Conditions(main_ms=300_000, increment_ms=500),
+        Conditions(main_ms=60_500, byoyomi_ms=1000),
+        Conditions(main_ms=60_000, adjudicate_draw_cp=50, adjudicate_draw_ply=80),
+    ],
+)
+def test_conditions_as_options_are_the_conditions(conditions: Conditions) -> None:
+    found = []
+
+    @click.command()
+    @with_conditions
+    def command(conditions: Conditions) -> None:
+        found.append(conditions)
+
+    done = CliRunner().invoke(command, as_options(conditions))
+    assert done.exit_code == 0, done.output
+    assert found == [conditions]

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from komadori.arena.openings import Opening
+from komadori.search.defaults import PLAYER_NODES
 from komadori.usi.client import EngineError
 from komadori.usi.protocol import GoCommand, one_line
 from komadori.wording import counted
@@ -100,6 +101,14 @@ class Conditions:
         )
 
     def __str__(self) -> str:
+        limits = limits_text(self.go([0.0, 0.0])) or (
+            "" if self.has_clock else f"{PLAYER_NODES} nodes per move unless a player sets a limit"
+        )
+        return self.described(limits)
+
+    def described(self, limits: str) -> str:
+        """Describe the conditions; `limits` is the text of what limits the players' moves beside
+        a clock."""
         parts = []
         if self.has_clock:
             text = f"{self.main_ms / 1000:g} s"
@@ -108,12 +117,8 @@ class Conditions:
             if self.increment_ms:
                 text += f" + {self.increment_ms / 1000:g} s per move"
             parts.append(text)
-        if self.nodes is not None:
-            parts.append(f"{counted(self.nodes, 'node')} per move")
-        if self.depth is not None:
-            parts.append(f"{counted(self.depth, 'ply', 'plies')} per move")
-        if self.movetime_ms is not None:
-            parts.append(f"{self.movetime_ms} ms per move")
+        if limits:
+            parts.append(limits)
         parts.append(f"draw after {counted(self.max_plies, 'ply', 'plies')}")
         if self.adjudicate_cp:
             parts.append(
@@ -127,6 +132,18 @@ class Conditions:
                 f"of each side from ply {self.adjudicate_draw_ply}"
             )
         return ", ".join(parts)
+
+
+def limits_text(go: GoCommand) -> str:
+    """Describe a command's limits other than the clock; "" if it has none."""
+    parts = []
+    if go.nodes is not None:
+        parts.append(f"{counted(go.nodes, 'node')} per move")
+    if go.depth is not None:
+        parts.append(f"{counted(go.depth, 'ply', 'plies')} per move")
+    if go.movetime_ms is not None:
+        parts.append(f"{go.movetime_ms} ms per move")
+    return ", ".join(parts)
 
 
 @dataclass

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from komadori.arena.game import Conditions, GameRecord
+from komadori.arena.limits import check_limits
 from komadori.arena.openings import Opening, choose, random_openings, read_openings
 from komadori.arena.ratings import LOGIT, Fit, Tally, fit
 from komadori.arena.workers import Job, run_jobs
@@ -151,7 +152,8 @@ class Ladder:
     def add(
         self, name: str, spec: str, anchor_elo: float | None = None, note: str = ""
     ) -> LadderPlayer:
-        """Add a player. Raises PlayerSpecError, or LadderError if the name is taken."""
+        """Add a player. Raises PlayerSpecError, LadderError if the name is taken, or ValueError if
+        the player is known not to support the ladder's limits."""
         from komadori.players import PlayerSpec, fingerprint
 
         if not name.strip() or not name.isprintable():
@@ -159,6 +161,7 @@ class Ladder:
         if anchor_elo is not None and not math.isfinite(anchor_elo):
             raise LadderError(f"{name}: a rating is a finite number")
         PlayerSpec.parse(spec)
+        check_limits(self.settings.conditions, [spec])
         files = json.dumps(fingerprint(spec))
         self._insert_player(name, spec, files, anchor_elo, note)
         return self.player(name)

@@ -13,6 +13,7 @@ from typing import Any
 
 from komadori.arena import elo
 from komadori.arena.game import Conditions, GameRecord
+from komadori.arena.limits import check_limits, describe
 from komadori.arena.openings import Opening, choose, random_openings
 from komadori.arena.page import write_page
 from komadori.arena.store import MatchStore, check_record_suffix
@@ -31,6 +32,8 @@ class MatchResult:
 
     names: tuple[str, str]
     conditions: Conditions
+    terms: str = ""
+    """The conditions as they apply to both players, each with its own limits."""
     wins: int = 0
     losses: int = 0
     draws: int = 0
@@ -187,8 +190,10 @@ def play_match(
     else:
         chosen = choose(openings, pair_count, seed)
     sources = (a, b)
+    check_limits(conditions, sources)
     labels = names or _names(sources)
-    result = MatchResult(labels, conditions, sprt=sprt)
+    described = describe(conditions, sources, labels)
+    result = MatchResult(labels, conditions, described, sprt=sprt)
     terms = _terms(sources, labels, conditions, seed, chosen)
     with MatchStore(out, terms) if out else nullcontext() as store:
         done: set[int] = set()
@@ -232,9 +237,10 @@ def _jobs(openings: Sequence[Opening], seed: int) -> Iterator[Job]:
 def _names(sources: tuple[PlayerSource, PlayerSource]) -> tuple[str, str]:
     from komadori.players import PlayerSpec
 
-    found = [PlayerSpec.parse(s).name if isinstance(s, str) else "" for s in sources]
-    for i, name in enumerate(found):
-        found[i] = name or "AB"[i]
+    specs = [PlayerSpec.parse(source) if isinstance(source, str) else None for source in sources]
+    found = [spec.name if spec else "AB"[i] for i, spec in enumerate(specs)]
+    if found[0] == found[1] and specs[0] and specs[1]:
+        found = [specs[0].name_beside(specs[1]), specs[1].name_beside(specs[0])]
     if found[0] == found[1]:
         found = [f"{found[0]} (A)", f"{found[1]} (B)"]
     return found[0], found[1]

@@ -47,7 +47,7 @@ def _data(result: MatchResult) -> dict[str, Any]:
         str(result),
         f"A is {a}, B is {b}. Pairs by A's points 0, ½, 1, 1½, 2: "
         f"{', '.join(map(str, result.pairs))}.",
-        f"Conditions: {result.conditions}.",
+        f"Conditions: {result.terms or result.conditions}.",
     ]
     if result.sprt and result.llr is not None:
         test = result.sprt

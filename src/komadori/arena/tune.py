@@ -20,6 +20,7 @@ from typing import Any
 
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.journal import Journal
+from komadori.arena.limits import check_limits, describe
 from komadori.arena.openings import Opening, choose, random_openings, read_openings
 from komadori.arena.page import fill_template
 from komadori.arena.spsa import Parameter, Spsa, Trial
@@ -152,6 +153,14 @@ class Tuning:
     def finished(self) -> int:
         return len(self.iterations)
 
+    @property
+    def score(self) -> str:
+        """The results of the games as text."""
+        return (
+            f"{counted(self.wins, 'game')} won by the plus side, {self.losses} by the minus side, "
+            f"{self.draws} drawn"
+        )
+
     def best(self) -> dict[str, str]:
         """Return the current values as options."""
         return {p.name: _nearest(p, self.spsa.theta[p.name]) for p in self.config.parameters}
@@ -184,6 +193,7 @@ def tune(
     """
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
+    check_limits(config.conditions, [player])
     spsa = Spsa(
         config.parameters, config.pairs, config.seed, config.alpha, config.gamma, config.stability
     )
@@ -312,10 +322,9 @@ def write_page(path: Path, tuning: Tuning) -> None:
     data = {
         "title": f"tuning {tuning.player}",
         "summary": [
-            f"{tuning.finished} of {tuning.config.pairs} pairs of games: {tuning.wins} won by the "
-            f"plus side, {tuning.losses} by the minus side, {tuning.draws} drawn"
+            f"{tuning.finished} of {tuning.config.pairs} pairs of games: {tuning.score}"
             + (f"; {counted(tuning.failures, 'game')} failed" if tuning.failures else ""),
-            f"Conditions: {tuning.config.conditions}.",
+            f"Conditions: {describe(tuning.config.conditions, [tuning.player], [''])}.",
             f"The player now: {tuning.specification()}",
         ],
         "parameters": [

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import functools
 import re
+import shlex
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.progress import Progress
 
 from komadori.cli.console import progress
+from komadori.search.defaults import PLAYER_NODES
+
+if TYPE_CHECKING:
+    from komadori.arena import Conditions
+
+#: Default number of opening plies of matches.
+DEFAULT_OPENING_PLIES = 8
 
 WIN_FIELDS = ("adjudicate_cp", "adjudicate_moves")
 DRAW_FIELDS = ("adjudicate_draw_cp", "adjudicate_draw_moves", "adjudicate_draw_ply")
@@ -71,7 +79,10 @@ class _Numbers(click.ParamType["tuple[int, ...]"]):
 
 _OPTIONS = (
     click.option(
-        "--nodes", type=click.IntRange(1), help="Nodes per move, for players with a search."
+        "--nodes",
+        type=click.IntRange(1),
+        help="Nodes per move, for players with a search. "
+        f"[default without any limit: {PLAYER_NODES}]",
     ),
     click.option("--depth", type=click.IntRange(1), help="Depth per move in plies."),
     click.option(
@@ -149,6 +160,37 @@ def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(_OPTIONS):
         made = option(made)
     return made
+
+
+def as_options(conditions: Conditions) -> list[str]:
+    """Return the command-line options that give these conditions."""
+    default = type(conditions)()
+    words: list[str] = []
+    if conditions.has_clock:
+        extra = f"/{conditions.byoyomi_ms / 1000:g}" if conditions.byoyomi_ms else ""
+        extra = f"+{conditions.increment_ms / 1000:g}" if conditions.increment_ms else extra
+        words += ["--clock", f"{conditions.main_ms / 1000:g}{extra}"]
+    for name in ("nodes", "depth"):
+        if (value := getattr(conditions, name)) is not None:
+            words += [f"--{name}", str(value)]
+    if conditions.movetime_ms is not None:
+        words += ["--time", f"{conditions.movetime_ms / 1000:g}"]
+    if conditions.margin_ms:
+        words += ["--margin", f"{conditions.margin_ms / 1000:g}"]
+    if conditions.max_plies != default.max_plies:
+        words += ["--max-plies", str(conditions.max_plies)]
+    for option, fields in (("--adjudicate", WIN_FIELDS), ("--adjudicate-draw", DRAW_FIELDS)):
+        values = [getattr(conditions, name) for name in fields]
+        if values[0]:
+            words += [option, "/".join(map(str, values))]
+    return words
+
+
+def in_shell(word: str) -> str:
+    """Quote a word of a command for a shell, in double quotes where those suffice."""
+    if re.fullmatch(r"[\w@%+=:,./-]+", word, re.ASCII):
+        return word
+    return shlex.quote(word) if set(word) & set('"$`\\!') else f'"{word}"'
 
 
 def game_progress(on: Console) -> Progress:

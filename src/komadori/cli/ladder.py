@@ -17,7 +17,7 @@ from rich.text import Text
 
 from komadori.cli import interrupt
 from komadori.cli.console import console, say
-from komadori.cli.game_options import game_progress, with_conditions
+from komadori.cli.game_options import DEFAULT_OPENING_PLIES, game_progress, with_conditions
 from komadori.cli.numbers import THREADS
 from komadori.cli.outputs import check_outputs, force_option, holds
 from komadori.wording import counted
@@ -74,7 +74,7 @@ def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
 @click.option("--openings", default="", help="File of SFENs, USI moves or games; or `sample`.")
 @click.option(
     "--opening-plies",
-    default=8,
+    default=DEFAULT_OPENING_PLIES,
     show_default=True,
     type=click.IntRange(min=0),
     help="Number of opening plies: random moves, or the first moves of records.",

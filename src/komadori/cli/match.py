@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,19 @@ from rich.console import Console
 
 from komadori.cli import interrupt
 from komadori.cli.console import console
-from komadori.cli.game_options import game_progress, with_conditions
+from komadori.cli.game_options import (
+    DEFAULT_OPENING_PLIES,
+    game_progress,
+    with_conditions,
+)
 from komadori.cli.numbers import THREADS
+from komadori.wording import counted
 
 if TYPE_CHECKING:
     from komadori import arena
+
+#: Reasons of engine failures that are printed with a result.
+SHOWN_FAILURES = 4
 
 
 @click.command()
@@ -29,7 +38,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--opening-plies",
-    default=8,
+    default=DEFAULT_OPENING_PLIES,
     show_default=True,
     type=click.IntRange(min=0),
     help="Number of opening plies: random moves, or the first moves of records.",
@@ -129,7 +138,7 @@ def _report(
         str(result),
         f"pairs by A's points 0, ½, 1, 1½, 2: {' '.join(map(str, result.pairs))}",
         f"Black won {result.black_wins}, White won {whites}; endings: {reasons}",
-        f"conditions: {result.conditions}; openings: {openings}, seed {seed}",
+        f"conditions: {result.terms}; openings: {openings}, seed {seed}",
     ]
     if result.sprt:
         test = result.sprt
@@ -137,7 +146,20 @@ def _report(
             f"SPRT elo0 {test.elo0:g}, elo1 {test.elo1:g}: llr {result.llr:.2f} "
             f"in ({test.lower:.2f}, {test.upper:.2f}), {result.decision or 'undecided'}"
         )
+    lines += _failures(result)
     if out:
         lines.append(f"page: {out / 'index.html'}")
     for line in lines:
         terminal.print(line, soft_wrap=True)
+
+
+def _failures(result: arena.MatchResult) -> list[str]:
+    """Return a line for each player's most frequent reasons of engine failures."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for game in result.games:
+        if game.reason == "engine_failure":
+            counts[game.names[game.winner == "black"], game.detail] += 1
+    return [
+        f"{name} failed in {counted(count, 'game')}: {detail}"
+        for (name, detail), count in counts.most_common(SHOWN_FAILURES)
+    ]

@@ -13,7 +13,13 @@ from rich.text import Text
 
 from komadori.cli import interrupt
 from komadori.cli.console import console, say
-from komadori.cli.game_options import game_progress, parse_clock
+from komadori.cli.game_options import (
+    DEFAULT_OPENING_PLIES,
+    as_options,
+    game_progress,
+    in_shell,
+    parse_clock,
+)
 from komadori.cli.numbers import THREADS
 from komadori.wording import counted
 
@@ -114,12 +120,25 @@ def command(
     except (ValueError, EngineError, arena.WorkerError, OSError) as error:
         raise click.ClickException(str(error)) from error
     for line in (
-        f"{counted(tuning.finished, 'pair')}: {tuning.wins} won by the plus side, "
-        f"{tuning.losses} by the minus side, {tuning.draws} drawn",
+        f"{counted(tuning.finished, 'pair')} of games: {tuning.score}",
         f"page: {out / 'index.html'}",
-        f'now compare: komadori match "{tuning.specification()}" "{player}"',
+        f"now compare: {_comparison(tuning)}",
     ):
         terminal.print(line, soft_wrap=True)
+
+
+def _comparison(tuning: Tuning) -> str:
+    """Return the command of a match between the tuned and the original player: under the tuning's
+    conditions, with another seed, since the tuned values may fit the tuning's openings."""
+    config = tuning.config
+    words = ["komadori", "match", tuning.specification(), tuning.player]
+    words += as_options(config.conditions)
+    if config.openings:
+        words += ["--openings", config.openings]
+    if config.opening_plies != DEFAULT_OPENING_PLIES:
+        words += ["--opening-plies", str(config.opening_plies)]
+    words += ["--seed", str(config.seed + 1)]
+    return " ".join(map(in_shell, words))
 
 
 def _table(tuning: Tuning) -> Table:

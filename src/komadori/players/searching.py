@@ -12,6 +12,7 @@ from komadori.players.evaluators import load_evaluator, load_policy
 from komadori.players.player import Decision, Named, Player, effective_limits
 from komadori.players.searchers import SEARCHERS
 from komadori.players.spec import PlayerSpec, PlayerSpecError
+from komadori.search.defaults import PLAYER_NODES
 from komadori.search.protocol import Info, Limits, Searcher, SearchResult
 from komadori.usi.limits import search_limits
 from komadori.usi.options import NetworkOptions, OptionTable, Scope, option_table
@@ -19,9 +20,6 @@ from komadori.usi.protocol import GoCommand
 
 if TYPE_CHECKING:
     from komadori.rules import Board
-
-#: Default nodes per move if neither the match nor the player sets a limit.
-DEFAULT_NODES = 100
 
 #: Default size of a player's tree, MiB; games have few nodes per move.
 PLAYER_HASH_MB = 64
@@ -64,7 +62,7 @@ class SearchPlayer(Named):
     def play(self, board: Board, go: GoCommand) -> Decision:
         go = effective_limits(self._limits, go)
         if go == GoCommand():
-            go = GoCommand(nodes=DEFAULT_NODES)
+            go = GoCommand(nodes=PLAYER_NODES)
         self._searcher.set_position(board)
         result = self._searcher.search(search_limits(go), stop=self.stop)
         info = result.infos[0] if result.infos else None

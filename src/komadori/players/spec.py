@@ -149,3 +149,18 @@ class PlayerSpec:
         else:
             base = self.kind
         return base.replace("\n", " ")
+
+    def name_beside(self, other: PlayerSpec) -> str:
+        """Return a name with the argument and options that `other` doesn't have; `name` if it is
+        among the options."""
+        if "name" in self.options:
+            return self.name
+        base = self.name
+        if self.argument != other.argument:
+            base = self.argument if self.kind == "model" else f"{self.kind}:{self.argument}"
+        differing = [
+            f"{key}={value}"
+            for key, value in self.options.items()
+            if other.options.get(key) != value and key != "seed"
+        ]
+        return (base + ("?" if differing else "") + "&".join(differing)).replace("\n", " ")

@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Mapping
 
 from komadori.usi.client import EngineError, ExternalEngine, find_program
+from komadori.usi.protocol import GoCommand
 
 #: adapter -> (module, class, program)
 ADAPTERS: dict[str, tuple[str, str, str]] = {
@@ -23,6 +24,16 @@ ADAPTERS: dict[str, tuple[str, str, str]] = {
 def program(name: str) -> str | None:
     """Return the path of an adapter's program; None if it isn't installed."""
     return find_program(ADAPTERS[name][2])
+
+
+def unsupported(name: str, go: GoCommand) -> str:
+    """Return why an adapter's engine doesn't support a command's limits; "" if it does or isn't
+    known not to."""
+    if name not in ADAPTERS:
+        return ""
+    module = importlib.import_module(f"{__name__}.{ADAPTERS[name][0]}")
+    check = getattr(module, "unsupported", None)
+    return str(check(go)) if check else ""
 
 
 def start(name: str, options: Mapping[str, str] | None = None, path: str = "") -> ExternalEngine:

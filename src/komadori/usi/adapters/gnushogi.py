@@ -23,6 +23,11 @@ _OWN_MOVE = re.compile(r"(?:depth = )?\d+\. \.\.\. (\S+)")
 _MARKER = "komadori-marker"
 
 
+def unsupported(go: GoCommand) -> str:
+    """Return why the engine doesn't support a command's limits; "" if it does."""
+    return "can't be limited by nodes; give depth" if go.nodes is not None else ""
+
+
 class GnuShogi:
     """Keeps the game on the engine's board and sends only new moves."""
 
@@ -45,8 +50,8 @@ class GnuShogi:
         """As `ExternalEngine.think`. The caller must check that the move is legal."""
         if sfen != STARTPOS:
             raise EngineError("gnushogi plays from the start position only")
-        if go.nodes is not None:
-            raise EngineError("gnushogi can't be limited by nodes; give depth")
+        if problem := unsupported(go):
+            raise EngineError(f"gnushogi {problem}")
         start = time.monotonic()
         deadline = start + limit_s
         self._process.pending()

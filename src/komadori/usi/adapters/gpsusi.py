@@ -20,14 +20,19 @@ MATE_CP = 1_000_000
 UNLIMITED_MS = 3_600_000
 
 
+def unsupported(go: GoCommand) -> str:
+    """Return why the engine doesn't support a command's limits; "" if it does."""
+    if go.nodes is not None or go.depth is not None:
+        return "takes no nodes or depth in go; set its option LimitDepth (4 to 10)"
+    return ""
+
+
 class GpsUsi(UsiEngine):
     DEFAULT_OPTIONS: ClassVar[Mapping[str, str]] = {"BookDepth": "0", "Thread": "1"}
 
     def request(self, go: GoCommand) -> GoCommand:
-        if go.nodes is not None or go.depth is not None:
-            raise EngineError(
-                f"{self.name} takes no nodes or depth in go; set its option LimitDepth (4 to 10)"
-            )
+        if problem := unsupported(go):
+            raise EngineError(f"{self.name} {problem}")
         if go.movetime_ms is not None:
             return GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=max(1000, go.movetime_ms))
         if go.has_clock:  # it doesn't support increments: they count as byoyomi

@@ -16,6 +16,15 @@ from komadori.usi.protocol import GoCommand, InfoLine, Score
 MATE_CP = 15_000
 
 
+def unsupported(go: GoCommand) -> str:
+    """Return why the engine doesn't support a command's limits; "" if it does."""
+    if go.nodes is not None:
+        return "can't be limited by nodes; give movetime or depth"
+    if go.depth is None and go.movetime_ms is None and not go.has_clock:
+        return "needs movetime, depth or a clock"
+    return ""
+
+
 class SjaakII(UsiEngine):
     DEFAULT_OPTIONS: ClassVar[Mapping[str, str]] = {"UCI_Variant": "shogi", "Hash": "16"}
 
@@ -26,17 +35,15 @@ class SjaakII(UsiEngine):
         return move.replace("*", "@")
 
     def request(self, go: GoCommand) -> GoCommand:
-        if go.nodes is not None:
-            raise EngineError(f"{self.name} can't be limited by nodes; give movetime or depth")
+        if problem := unsupported(go):
+            raise EngineError(f"{self.name} {problem}")
         if go.depth is not None:
             return GoCommand(depth=go.depth)
         if go.movetime_ms is not None:
             return GoCommand(movetime_ms=go.movetime_ms)
         if go.byoyomi_ms:
             return GoCommand(movetime_ms=max(1, go.byoyomi_ms - MARGIN_MS))
-        if go.has_clock:
-            return go
-        raise EngineError(f"{self.name} needs movetime, depth or a clock")
+        return go
 
     def adjust(self, info: InfoLine) -> InfoLine:
         score = info.score
