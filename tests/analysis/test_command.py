@@ -390,3 +390,73 @@ def test_conflicting_outputs_are_reported_before_reading(tmp_path: Path) -> None
     for words in (["--force"], []):
         assert run(path, *words).exit_code == 0
     assert "komadori" in (tmp_path / "one.html").read_text("utf-8")
+
+
+def test_a_page_of_another_record_is_not_replaced(tmp_path: Path) -> None:
+    """Also one command after the other."""
+    write(tmp_path / "game.csa", FIRST)
+    write(tmp_path / "game.kif", SECOND)
+    out = ["-o", tmp_path / "out"]
+    assert run(tmp_path / "game.csa", *out).exit_code == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    for _ in range(2):
+        done = run(tmp_path / "game.kif", *out)
+        assert done.exit_code == 2
+        assert "shows the analysis of game.csa: give another --out folder" in " ".join(
+            done.output.split()
+        )
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    assert run(tmp_path / "game.csa", *out).exit_code == 0
+    assert run(tmp_path / "game.kif", *out, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_scores_without_lines_agree_with_nothing(tmp_path: Path, language: str) -> None:
+    path = tmp_path / "game.csa"
+    with GameWriter(path) as writer:
+        writer.write(Game.from_usi(FIRST, scores_cp=[10] * len(FIRST)))
+    done = CliRunner().invoke(group, ["analyse", str(path), "--from-comments", "--lang", language])
+    assert done.exit_code == 0, done.output
+    assert not re.search("agree|一致|search", done.output)
+    assert re.search("points lost per move|一手平均の損失", done.output)
+    assert '"compared": 0' in (tmp_path / "game.html").read_text("utf-8").replace('":', '": ')
+    game = Game.from_usi(FIRST)
+    game.comments = {1: "#評価値=10\n#読み筋=△３四歩(33)", 2: "#評価値=20"}
+    with GameWriter(tmp_path / "game.kif") as writer:
+        writer.write(game)
+    done = CliRunner().invoke(
+        group,
+        ["analyse", str(tmp_path / "game.kif"), "--from-comments", "--force", "--lang", language],
+    )
+    assert re.search("1 of 1 moves agree with the record's lines|一致 1/1", done.output)
+
+
+def test_a_game_without_mistakes_has_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "game.csa"
+    with GameWriter(path) as writer:
+        writer.write(Game.from_usi(FIRST, scores_cp=[0] * len(FIRST)))
+    for language, words in (("en", "no move lost 5 points"), ("ja", "5ポイント以上")):
+        done = CliRunner().invoke(
+            group, ["analyse", str(path), "--from-comments", "--lang", language]
+        )
+        assert words in done.output
+        assert "┃" not in done.output
+        assert ("wrote " in done.output) == (language == "en")
+
+
+@pytest.mark.parametrize("player", ["alphabeta", "model"])
+def test_shogigui_comments_give_the_real_depth(tmp_path: Path, player: str) -> None:
+    path = write(tmp_path / "one.kif", FIRST)
+    words = (
+        ["--nodes", "2000"] if player == "alphabeta" else ["--model", "random:1", "--nodes", "9"]
+    )
+    done = CliRunner().invoke(group, ["analyse", str(path), "--comments", "shogigui", *words])
+    assert done.exit_code == 0, done.output
+    rows = [
+        r for r in (tmp_path / "one.analysed.kif").read_text("utf-8").splitlines() if "解析" in r
+    ]
+    assert len(rows) >= len(FIRST)
+    assert not any("時間" in row for row in rows)
+    depths = [int(found[1]) for row in rows if (found := re.search(r" 深さ (\d+) ノード数", row))]
+    assert len(depths) == (len(rows) if player == "alphabeta" else 0)
+    assert all(1 < depth < 40 for depth in depths)

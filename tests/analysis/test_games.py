@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from komadori.analysis import GRADES, AnalysedGame, Found, Journal, Line, Phase, annotated
-from komadori.analysis.games import in_ki2, in_western, move_accuracy
+from komadori.analysis.games import (
+    grade_of,
+    in_ki2,
+    in_western,
+    move_accuracy,
+    points_lost,
+)
+from komadori.analysis.journal import read_journal
 from komadori.records import Game, GameWriter, Winner, read_games
 
 MOVES = ["7g7f", "3c3d", "8h2b+", "3a2b", "B*4e"]
@@ -102,7 +110,10 @@ def test_kif_carries_the_research_and_what_was_there(
     assert "*#読み筋=△８四歩(83)▲２六歩(27)" in lines[first : first + 4]
     assert "*a comment of the record" in lines
     assert "*#詰み=後手勝ち:3手" in lines
-    assert any("komadori: blunder, 45% -> 25%; better: △８四歩(83)" in row for row in lines)
+    assert any(
+        "komadori: blunder, 20.0 points lost, 45% -> 25%; better: △８四歩(83)" in row
+        for row in lines
+    )
     again = read_games(path)[0]
     assert again.usi_moves() == MOVES
     assert again.scores_cp[0] == 60
@@ -191,3 +202,35 @@ def test_a_game_without_an_end_is_written_without_one(tmp_path: Path) -> None:
         writer.write(Game.from_usi(MOVES))
     assert "不詰" not in path.read_text("utf-8")
     assert read_games(path)[0].usi_moves() == MOVES
+
+
+@pytest.mark.parametrize(
+    ("loss", "shown", "grade"),
+    [
+        (0.1999, "19.9", "mistake"),
+        (0.2, "20.0", "blunder"),
+        (0.0499999, "4.9", None),
+        (0.05, "5.0", "inaccuracy"),
+        (0.1, "10.0", "mistake"),
+        (0.5, "50.0", "major blunder"),
+        (0.4999999, "49.9", "blunder"),
+    ],
+)
+def test_points_lost_agree_with_the_grade(loss: float, shown: str, grade: str | None) -> None:
+    assert points_lost(loss) == shown
+    found = grade_of(loss)
+    assert (found and found.name) == grade
+
+
+def test_a_journal_without_depths_is_read(tmp_path: Path) -> None:
+    """Journals of earlier versions have no depths; those of searches without one neither."""
+    path = tmp_path / "journal"
+    found = Found(0.5, 1, (Line(0.5, None, 0, 1, ("7g7f",), 9), Line(0.4, None, -9, 1, ("2g2f",))))
+    with Journal(path, {"nodes": 1}) as journal:
+        journal.add("key", found)
+    assert read_journal(path) == {"key": found}
+    assert path.read_text().count("depth") == 1
+    path.write_text(path.read_text().replace(', "depth": 9', ""))
+    with Journal(path, {"nodes": 1}) as journal:
+        assert journal.is_resumed
+        assert journal.known["key"].lines[0] == replace(found.lines[0], depth=None)

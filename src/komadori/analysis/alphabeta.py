@@ -127,7 +127,7 @@ def _found(result: SearchResult, nodes: int) -> Found:
 
 def _line(info: Info, nodes: int) -> Line:
     pv = tuple(move.usi() for move in info.pv)
-    return Line(_win_rate(info), info.mate_plies, info.score_cp, nodes, pv)
+    return Line(_win_rate(info), info.mate_plies, info.score_cp, nodes, pv, info.depth)
 
 
 def _win_rate(info: Info) -> float:

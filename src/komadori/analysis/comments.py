@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from komadori.analysis.games import AnalysedGame, grade_of, in_japanese
+from komadori.analysis.games import AnalysedGame, grade_of, in_japanese, points_lost
 from komadori.analysis.positions import UNKNOWN_LENGTH, Found, Line
 from komadori.encoding import value
 from komadori.records import Game
@@ -247,15 +247,16 @@ def annotated(
         if ply in made:
             mistake = made[ply]
             better = in_japanese(analysed.boards[ply - 1], mistake.best.pv[:1])
+            lost = points_lost(mistake.loss)
             rates = f"{100 * mistake.before:.0f}% -> {100 * mistake.after:.0f}%"
             if language == "ja":
                 grade = grade_of(mistake.loss)
                 assert grade is not None
                 rest = f"、最善は{better}" if better else ""
-                added.append(f"{label}：【{grade.japanese}】勝率 {rates}{rest}")
+                added.append(f"{label}：【{grade.japanese}】{lost}ポイント損、勝率 {rates}{rest}")
             else:
                 rest = f"; better: {better}" if better else ""
-                added.append(f"{label}: {mistake.grade}, {rates}{rest}")
+                added.append(f"{label}: {mistake.grade}, {lost} points lost, {rates}{rest}")
         if added:
             comments[ply] = "\n".join([*filter(None, [comments.get(ply)]), *added])
     comments = {ply: text for ply, text in comments.items() if text}
@@ -272,8 +273,9 @@ def _written(found: Found, board: Board, style: CommentStyle) -> list[str]:
             sign = "+" if (mate > 0 if mate else _black_wins(found, board.turn)) else "-"
             text = f"{score}" if mate is None else f"{sign}詰 {_digits(mate)}".rstrip()
             moves = " ".join(_TOKEN.findall(in_japanese(board, line.pv))) if line else ""
+            depth = f"深さ {line.depth} " if line and line.depth else ""
             rows.append(
-                f"*解析 0 候補{number} 時間 00:00.0 深さ 0 "
+                f"*解析 0 候補{number} {depth}"
                 f"ノード数 {line.visits if line else found.visits} 評価値 {text} 読み筋 {moves}"
             )
         return rows

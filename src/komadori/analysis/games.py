@@ -59,6 +59,12 @@ def grade_of(loss: float) -> Grade | None:
     return next((grade for grade in GRADES if loss >= grade.loss), None)
 
 
+def points_lost(loss: float) -> str:
+    """Return a loss of win rate in percentage points, rounded down to one decimal so that it
+    agrees with its grade."""
+    return f"{math.floor(1000 * loss) / 10:.1f}"
+
+
 def move_accuracy(loss: float) -> float:
     """Return accuracy in per cent, by lichess's curve (lichess.org/page/accuracy)."""
     return min(100.0, max(0.0, 103.1668 * math.exp(-4.354 * loss) - 3.1669))
@@ -106,7 +112,9 @@ class SideSummary:
 
     moves: int
     same: int
-    """Moves that were the search's first choice."""
+    """Moves that were the analysis's first choice."""
+    compared: int
+    """Moves where its first choice is known."""
     accuracy: float
     """Mean of `move_accuracy`, per cent; NaN without moves."""
     mean_loss: float
@@ -228,13 +236,15 @@ class AnalysedGame:
         histogram = [0] * len(LOSS_BINS)
         for loss in losses:
             histogram[max(k for k, bound in enumerate(LOSS_BINS) if loss >= bound)] += 1
+        same, compared = self.agreement(turn)
         phases = []
         for phase in Phase:
             part = [loss for i, loss in known if self.phases[i] == phase]
             phases.append(PhaseSummary(len(part), _mean(part), _by_grade(part)))
         return SideSummary(
             moves=len(known),
-            same=self.agreement(turn)[0],
+            same=same,
+            compared=compared,
             accuracy=_mean([move_accuracy(loss) for loss in losses]) if losses else math.nan,
             mean_loss=_mean(losses),
             mistakes=_by_grade(losses),
@@ -243,13 +253,17 @@ class AnalysedGame:
         )
 
     def agreement(self, turn: int) -> tuple[int, int]:
-        """Return how many of a side's moves with a known loss were the search's best, and their
-        number."""
+        """Return how many of a side's moves with a known loss were the best move, and the number
+        of those whose best move is known: records may have scores without lines."""
         known = [
             i for i, loss in enumerate(self.losses)
-            if loss is not None and self.boards[i].turn == turn
+            if loss is not None and self.boards[i].turn == turn and self._has_best(i)
         ]  # fmt: skip
         return sum(self._is_best(i) for i in known), len(known)
+
+    def _has_best(self, i: int) -> bool:
+        found = self.found[i]
+        return bool(found and found.best and found.best.pv)
 
     def mean_loss(self, turn: int) -> float:
         """Return a side's mean loss of win rate per move."""

@@ -72,7 +72,7 @@ class Journal:
 
     def add(self, key: str, found: Found) -> None:
         """Store a result. Raises OSError with the file name if the disk is full."""
-        row = json.dumps({"position": key, **asdict(found)}) + "\n"
+        row = json.dumps({"position": key, **_to_json(found)}) + "\n"
         try:
             self._file.write(row)
             self._file.flush()
@@ -107,6 +107,14 @@ def read_journal(path: Path) -> dict[str, Found]:
             break
         known[key] = found
     return known
+
+
+def _to_json(found: Found) -> dict[str, Any]:
+    row = asdict(found)
+    for line in row["lines"]:
+        if line["depth"] is None:
+            del line["depth"]
+    return row
 
 
 def _from_json(row: dict[str, Any]) -> tuple[str, Found]:

@@ -32,6 +32,8 @@ class Line:
     visits: int
     pv: tuple[str, ...]
     """USI moves, starting with the move itself."""
+    depth: int | None = None
+    """Depth of the search in plies; None if it has none or it is unknown."""
 
 
 @dataclass(frozen=True)

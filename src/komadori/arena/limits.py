@@ -20,6 +20,8 @@ def describe(conditions: Conditions, sources: Sequence[PlayerSource], names: Seq
     """
     texts = [_text(conditions, source) for source in sources]
     known = [(name, text) for name, text in zip(names, texts, strict=True) if text is not None]
+    if not known:  # no player searches
+        return conditions.described(limits_text(_command(conditions, None)))
     if len({text for _, text in known}) == 1:
         return conditions.described(known[0][1])
     return conditions.described(", ".join(f"{name}: {text or 'the clock'}" for name, text in known))

@@ -23,7 +23,7 @@ from komadori.cli.analysis_engines import (
 )
 from komadori.cli.console import console, progress, say
 from komadori.cli.numbers import THREADS_OR_AUTO
-from komadori.cli.outputs import IsKind, check_outputs, force_option, holds, is_page
+from komadori.cli.outputs import IsKind, check_outputs, force_option, holds, is_page, page_title
 from komadori.rules import BLACK, Board
 from komadori.search.defaults import ANALYSIS_LINES, ANALYSIS_NODES
 from komadori.usi.models import DEFAULT_PLAYER, names_network
@@ -65,15 +65,39 @@ class _Record:
         return self.base.with_name(self.base.name + ".html")
 
 
-#: By language: headings of the table, and the summary line of each side.
-_WORDS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "en": (
-        ("move", "played", "better", "win rate", "lost", ""),
-        "{} of {} moves agree with the search; {:.1f} points lost per move; accuracy {:.0f}%",
+@dataclass(frozen=True)
+class _Words:
+    """What is printed of a game, in one language."""
+
+    headings: tuple[str, ...]
+    """Of the table."""
+    agreement: str
+    """The first part of a side's summary: of a search, of a record's analysis."""
+    of_record: str
+    summary: str
+    no_mistakes: str
+    wrote: str
+    conjunction: str
+
+
+_WORDS: Mapping[str, _Words] = {
+    "en": _Words(
+        headings=("move", "played", "better", "win rate", "lost", ""),
+        agreement="{} of {} moves agree with the search; ",
+        of_record="{} of {} moves agree with the record's lines; ",
+        summary="{:.1f} points lost per move; accuracy {:.0f}%",
+        no_mistakes="no move lost 5 points or more",
+        wrote="wrote {}",
+        conjunction=" and ",
     ),
-    "ja": (
-        ("手数", "実戦", "最善", "勝率", "損失", ""),
-        "最善手との一致 {}/{}、一手平均の損失 {:.1f} ポイント、精度 {:.0f}%",
+    "ja": _Words(
+        headings=("手数", "実戦", "最善", "勝率", "損失", ""),
+        agreement="最善手との一致 {}/{}、",
+        of_record="最善手との一致 {}/{}、",
+        summary="一手平均の損失 {:.1f} ポイント、精度 {:.0f}%",
+        no_mistakes="5ポイント以上勝率を下げた手はありません",
+        wrote="{}を書き出しました",
+        conjunction="と",
     ),
 }
 
@@ -220,7 +244,8 @@ def command(
         for game in games:
             _print(game, settings.own_language)
         wrote = [record.page] if from_comments else [record.annotated, record.page]
-        say(f"wrote {' and '.join(map(str, wrote))}")
+        words = _WORDS[settings.own_language]
+        say(words.wrote.format(words.conjunction.join(map(str, wrote))))
     if len(chosen) > 1:
         _write_index(chosen, analysed, note, settings)
 
@@ -265,6 +290,7 @@ def _check_targets(
                 f"{other} and {record.path} would both be written to {record.base}.html: analyse "
                 "them one at a time, with different --out folders"
             )
+        _check_page(record, force=force)
     outputs: dict[Path, tuple[str, IsKind]] = {r.page: ("komadori page", is_page) for r in records}
     if len(records) > 1:
         outputs[_index_path(records)] = ("komadori page", is_page)
@@ -277,6 +303,19 @@ def _check_targets(
             format = find_format("csa" if record.is_csa else "kif")
             outputs[record.annotated] = (f"{format.name} record", holds(format))
     check_outputs(outputs, paths, force=force)
+
+
+def _check_page(record: _Record, *, force: bool) -> None:
+    """Raise UsageError if the page shows the analysis of a file of another name."""
+    with contextlib.suppress(OSError):
+        if force or not is_page(record.page):
+            return
+        shown = page_title(record.page)
+        if shown and shown != clean(record.path.name):
+            raise click.UsageError(
+                f"{record.page} shows the analysis of {shown}: give another --out folder for "
+                f"{record.path}, or replace it with --force"
+            )
 
 
 def _searched(
@@ -468,7 +507,7 @@ def _write_index(
         entries.append(IndexEntry(quote(os.fsencode(path)), clean(record.path.name), games))
     write_text(index, html_index(entries, "komadori", note, options=_page_options(settings)))
     shown = index if chosen[0].page.is_absolute() else os.path.relpath(index)
-    say(f"wrote {shown}")
+    say(_WORDS[settings.own_language].wrote.format(shown))
 
 
 def _index_path(chosen: Sequence[_Record]) -> Path:
@@ -485,24 +524,30 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
     from komadori.analysis import result_text
 
     game = analysed.game
-    headings, summary = _WORDS[language]
+    words = _WORDS[language]
     terminal = console()
     result = result_text(game, language)
-    table = Table(title=Text(f"▲ {game.black or '?'} - △ {game.white or '?'}, {result}"))
-    for number, name in enumerate(headings):
+    title = Text(f"▲ {game.black or '?'} - △ {game.white or '?'}, {result}")
+    mistakes = analysed.mistakes()
+    table = Table(title=title)
+    for number, name in enumerate(words.headings):
         side = "right" if number in (0, 4) else "left"
         table.add_column(name, justify=side, no_wrap=True)  # type: ignore[arg-type]
-    for mistake in analysed.mistakes():
+    for mistake in mistakes:
         table.add_row(*map(Text, _row(analysed, mistake, language, terminal.width)))
-    terminal.print(table)
+    if mistakes:
+        terminal.print(table)
+    else:
+        terminal.print(title + f"; {words.no_mistakes}", soft_wrap=True)
     for turn in (0, 1):
         side_ = analysed.side(turn)
         if math.isnan(side_.accuracy):  # no move of this side was judged
             continue
-        same, made = analysed.agreement(turn)
+        agreement = words.of_record if analysed.is_of_record else words.agreement
         terminal.print(
             ("▲ " if turn == BLACK else "△ ")
-            + summary.format(same, made, 100 * side_.mean_loss, side_.accuracy)
+            + (agreement.format(side_.same, side_.compared) if side_.compared else "")
+            + words.summary.format(100 * side_.mean_loss, side_.accuracy)
         )
 
 
@@ -512,7 +557,7 @@ def _row(
     """Return a mistake's cells, with as many moves of the better line as fit."""
     from rich.cells import cell_len
 
-    from komadori.analysis.games import grade_of, in_ki2, in_western
+    from komadori.analysis.games import grade_of, in_ki2, in_western, points_lost
 
     notation = in_ki2 if language == "ja" else in_western
     board = analysed.boards[mistake.ply - 1]
@@ -521,7 +566,7 @@ def _row(
     played = notation(board, [mistake.played.usi()])[0]
     rates = f"{100 * mistake.before:.0f}% → {100 * mistake.after:.0f}%"
     name = grade.japanese if language == "ja" else grade.name
-    cells = [str(mistake.ply), played, rates, f"{100 * mistake.loss:.0f}", name]
+    cells = [str(mistake.ply), played, rates, points_lost(mistake.loss), name]
     # The widest cells of the other columns, their borders and padding.
     available = (
         width - 19 - sum(map(max, zip(map(cell_len, cells), (4, 12, 9, 4, 13), strict=True)))

@@ -6,7 +6,9 @@ the same kind, or with --force.
 
 from __future__ import annotations
 
+import html
 import os
+import re
 from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
@@ -112,6 +114,14 @@ def is_page(path: Path) -> bool:
     with path.open("rb") as file:
         text = file.read(_PAGE_HEAD)
     return b'<meta name="generator" content="komadori' in text or b'id="komadori"' in text
+
+
+def page_title(path: Path) -> str:
+    """Return the title of a page written by komadori; "" if it has none."""
+    with path.open("rb") as file:
+        text = file.read(_PAGE_HEAD).decode(errors="replace")
+    found = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
+    return html.unescape(found[1]) if found else ""
 
 
 def begins_with(*heads: bytes) -> IsKind:

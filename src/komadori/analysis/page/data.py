@@ -105,7 +105,7 @@ def game_data(analysed: AnalysedGame, strength: Strength | None = None) -> dict[
         "times": [None if ms == NO_TIME else int(ms) for ms in game.times_ms],
         "comments": {str(ply): text for ply, text in game.comments.items()},
         "rates": [_rounded(analysed.black_win_rate(ply)) for ply in range(len(game) + 1)],
-        "losses": [_rounded(loss) for loss in analysed.losses],
+        "losses": [_rounded_down(loss) for loss in analysed.losses],
         "marks": [None if grade is None else GRADES.index(grade) for grade in grades],
         "phases": [int(phase) for phase in analysed.phases],
         "lines": [
@@ -144,6 +144,7 @@ def _side(side: SideSummary) -> dict[str, Any]:
     return {
         "moves": side.moves,
         "same": side.same,
+        "compared": side.compared,
         "accuracy": None if math.isnan(side.accuracy) else round(side.accuracy, 1),
         "loss": round(side.mean_loss, 4),
         "mistakes": list(side.mistakes),
@@ -179,3 +180,8 @@ def _over(found: Found | None) -> str | None:
 
 def _rounded(rate: float | None) -> float | None:
     return None if rate is None else round(rate, 4)
+
+
+def _rounded_down(loss: float | None) -> float | None:
+    """A loss that is below a grade's stays below it."""
+    return None if loss is None else math.floor(10_000 * loss) / 10_000

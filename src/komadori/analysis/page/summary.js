@@ -12,7 +12,7 @@ export function drawSummary(game, data, names, grade, t) {
     h("thead", {}, h("tr", {}, h("td"), ...[0, 1].map((turn) => h("th", { class: "n" }, `${"☗☖"[turn]}${names[turn]}`)))),
     h("tbody", {},
       line(t.accuracy, (one) => one.accuracy === null ? "–" : `${one.accuracy.toFixed(1)}%`),
-      line(t.same, (one) => one.moves ? `${one.same} / ${one.moves}` : "–"),
+      line(t.same, (one) => one.compared ? `${one.same} / ${one.compared}` : "–"),
       line(t.meanLoss, (one) => one.moves ? points(one.loss) : "–"),
       data.grades.map((_, i) => data.grades.length - 1 - i).map((i) => line(
         [h("span", { class: `badge grade${i}` }), grade(i)], (one) => String(one.mistakes[i]))),

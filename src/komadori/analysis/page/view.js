@@ -32,6 +32,8 @@ export function mount(element, data, options) {
   const gradeName = (i) => data.grades[i][language === "ja" ? 1 : 0];
   const moveText = (i) => language === "ja" ? game().ki2[i] : game().west[i];
   const lineText = (line, i) => language === "ja" ? line.ki2[i] : line.west[i];
+  // Rounded down, so that a loss agrees with its grade.
+  const pointsLost = (loss) => (Math.floor(1000 * loss + 1e-6) / 10).toFixed(1);
   const percent = (rate) => `${Math.round(100 * rate)}%`;
 
   function sideNames(one) {
@@ -136,7 +138,7 @@ export function mount(element, data, options) {
     return h("li", {}, h("button", {
       class: "move", "data-ply": i + 1, onclick: () => go(i + 1), title: grade === null ? null : gradeName(grade),
     }, h("span", { class: "number" }, String(i + 1)), h("span", { class: "text" }, moveText(i)),
-    grade === null ? null : h("span", { class: `tag grade${grade}` }, `−${Math.round(100 * game().losses[i])}`)));
+    grade === null ? null : h("span", { class: `tag grade${grade}` }, `−${pointsLost(game().losses[i])}`)));
   }
 
   /** A line whose moves show themselves on the board when they are pointed at or clicked. */
@@ -185,7 +187,7 @@ export function mount(element, data, options) {
       const loss = game().losses[ply], grade = game().marks[ply], same = lines[0] && lines[0].usi[0] === played;
       rows.push(h("div", { class: "played-row" }, h("span", { class: "key played" }), h("b", {}, `${t().played} `), `${ply + 1}. ${moveText(ply)} `,
         same ? h("span", { class: "soft" }, t().bestMove)
-          : loss === null ? null : [grade === null ? null : h("span", { class: `tag grade${grade}` }, gradeName(grade)), h("span", { class: "soft" }, ` ${format(t().loss, (100 * loss).toFixed(1))}`)]));
+          : loss === null ? null : [grade === null ? null : h("span", { class: `tag grade${grade}` }, gradeName(grade)), h("span", { class: "soft" }, ` ${format(t().loss, pointsLost(loss))}`)]));
       const reply = game().lines[ply + 1][0];
       if (reply && !same && grade !== null) {
         rows.push(h("div", { class: "after" }, h("span", { class: "soft" }, `${t().afterPlayed}: ${worth(reply)} `), lineMoves(reply, ply + 1)));
@@ -294,7 +296,7 @@ export function mount(element, data, options) {
       const text = (line, from, end) => line.usi.slice(from, end).map((_, k) => lineText(line, from + k)).join(" ");
       return h("article", { id: `m${i + 1}` },
         h("h3", {}, h("a", { href: "#", onclick: (event) => { event.preventDefault(); go(i); parts.board.scrollIntoView({ block: "center" }); } }, `${i + 1}. ${moveText(i)}`), " ",
-          h("span", { class: `tag grade${grade}` }, gradeName(grade)), h("span", { class: "soft" }, ` ${format(t().loss, (100 * game().losses[i]).toFixed(0))}`)),
+          h("span", { class: `tag grade${grade}` }, gradeName(grade)), h("span", { class: "soft" }, ` ${format(t().loss, pointsLost(game().losses[i]))}`)),
         h("div", { class: "pair" },
           h("figure", {}, boardOf(before, { last: i ? game().moves[i - 1] : null, arrows }),
             h("figcaption", {}, h("span", { class: "key played" }), format(t().boardPlayed, moveText(i)), reply ? h("span", { class: "soft" }, ` ${text(reply, 0, 4)} · ${worth(reply)}`) : null)),
