@@ -212,3 +212,42 @@ def test_servers_started_at_once_share_a_library(tmp_path: Path) -> None:
     library = Library(tmp_path)
     assert library.search()[1] == 60
     library.close()
+
+
+def test_the_analysis_of_a_record_is_read(server: Server) -> None:
+    """As `analyse --from-comments` does; the lines of analyses are no text."""
+    analysed = Game.from_usi(MOVES)
+    analysed.comments = {
+        1: "#評価値=50\n#読み筋=△３四歩(33)\n好手\nkomadori: mistake, 10.0 points lost, 60% -> 50%",
+        2: "*評価値=-30",
+        3: "*解析 0 ○ 候補1 時間 00:01.0 深さ 9 ノード数 12 評価値 -詰 読み筋 △８四歩(83)",
+        4: "only a comment",
+    }
+    content = FORMATS["kif"].write(analysed, "utf-8")
+    found = server.http.post("/api/records", content=content).json()["games"][0]
+    assert {one["ply"]: one["lines"][0]["score_cp"] for one in found["analysis"]} == {
+        1: -50, 2: -30, 3: None,
+    }  # fmt: skip
+    assert found["analysis"][0]["lines"][0]["pv"] == ["3c3d"]
+    assert found["analysis"][2]["win_rate"] == 1.0
+    assert found["texts"] == {"1": "好手", "2": "", "3": ""}
+    saved = server.http.post(
+        "/api/games",
+        json={"position": f"startpos moves {' '.join(MOVES)}", "record": content.decode()},
+    ).json()["game"]
+    stored = server.http.get(f"/api/games/{saved}").json()
+    assert stored["analysis"] == found["analysis"]
+    assert stored["texts"] == found["texts"]
+
+
+def test_scores_and_results_of_floodgate_are_read(server: Server) -> None:
+    content = (
+        b"V2.2\nPI\n+\n+7776FU\n'** 50 -3334FU\n-3334FU\n%CHUDAN\n"
+        b"'summary:adjudication:a win:b lose\n"
+    )
+    found = server.http.post("/api/records", params={"name": "a.csa"}, content=content).json()
+    game = found["games"][0]
+    assert game["texts"] == {"1": ""}
+    assert [(one["ply"], one["lines"][0]["score_cp"]) for one in game["analysis"]] == [(1, -50)]
+    assert game["analysis"][0]["lines"][0]["pv"] == ["3c3d"]
+    assert (game["winner"], game["end"]) == ("black", "adjudication")

@@ -392,6 +392,8 @@ export interface MatchInfo {
   losses: number;
   elo: number | null;
   elo_error: number | null;
+  elo_low: number | null;
+  elo_high: number | null;
   los: number | null;
   terms: Terms;
   updated: number;
@@ -524,6 +526,8 @@ export interface Problem {
 }
 
 export interface ReadGame {
+  analysis: Found[];
+  texts: Record<string, string>;
   scores_cp: (number | null)[];
   black: string;
   white: string;
@@ -542,6 +546,11 @@ export interface ReadGames {
   format: string;
   games: ReadGame[];
   skipped: string[];
+}
+
+export interface RecordedAnalysis {
+  analysis: Found[];
+  texts: Record<string, string>;
 }
 
 export interface RunInfo {
@@ -609,6 +618,8 @@ export interface StopStudy {
 }
 
 export interface StoredGame {
+  analysis: Found[];
+  texts: Record<string, string>;
   scores_cp: (number | null)[];
   summary: GameSummary;
   sfen: string;

@@ -6,7 +6,9 @@ import { Lines } from '../src/analyse/Lines';
 import { Mistakes } from '../src/analyse/Mistakes';
 import { MoveList } from '../src/analyse/Moves';
 import { readFiles } from '../src/analyse/Open';
+import { analysedComment } from '../src/analyse/save';
 import { followPosition, isSearching, node, noteScore, openGames, preview, scored } from '../src/analyse/state';
+import { scoreText } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
 import { models } from '../src/models';
@@ -18,7 +20,9 @@ import { engine, language, modelId } from '../src/settings';
 import { connection } from '../src/socket';
 import { sideText } from '../src/shogi/handicaps';
 import { START } from '../src/shogi/position';
-import { GameTree } from '../src/shogi/tree';
+import { writeGame } from '../src/shogi/records';
+import { GameTree, ownComment } from '../src/shogi/tree';
+import { matchEloText } from '../src/train/elo';
 import { crossTable, LadderPage, scaleOf } from '../src/train/Ladders';
 import { Loop, seriesOf } from '../src/train/Loops';
 import { stepOf } from '../src/train/EloChart';
@@ -313,7 +317,7 @@ test('arrow keys move through a group of options', async () => {
 });
 
 test('of a record with an illegal move, the moves before it are opened', async () => {
-  serve({ 'api/records': { format: 'kif', skipped: ['line 7: not legal'], games: [{ black: 'A', white: 'B', headers: { site: 'Tokyo' }, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [null, null], scores_cp: [null, null], comments: { 1: 'good' }, winner: 'none', end: '', game: null }] } });
+  serve({ 'api/records': { format: 'kif', skipped: ['line 7: not legal'], games: [{ black: 'A', white: 'B', headers: { site: 'Tokyo' }, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [null, null], scores_cp: [null, null], comments: { 1: 'good' }, analysis: [], texts: {}, winner: 'none', end: '', game: null }] } });
   const kif = '手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 ５五角(11)\n';
   const [game, ...rest] = await readFiles([new File([kif], 'bad.kif')]);
   expect(rest).toEqual([]);
@@ -369,7 +373,7 @@ test('a ladder shows standings; a cell of its cross table selects the games', as
   const rows = [...place.querySelectorAll('.ladder tbody tr')].map(r => r.textContent);
   expect(rows[0]).toContain('+100 ±50');
   expect(rows[1]).toContain('fixed');
-  expect(place.textContent).toContain('1,000 nodes per move, draw after 320 moves');
+  expect(place.textContent).toContain('1,000 nodes per move, draw after 320 plies');
   expect([...place.querySelectorAll('.cross .move-link')].map(b => b.textContent)).toEqual(['70%', '30%']);
   await click(place.querySelectorAll('.cross .move-link')[1]);
   expect([...place.querySelectorAll('select')].map(s => s.value)).toEqual(['B', 'A']);
@@ -427,4 +431,49 @@ test('curves have translated names, including logs of linear evaluations', () =>
   expect(named.curves.map(c => c.name)).toEqual(['Training: loss', 'Test: policy loss']);
   const linear = curvesOf([{ iteration: 1, loss_after: 0.3 }, { iteration: 2, loss_after: 0.2 }], /loss_after/);
   expect(linear).toMatchObject({ x: [1, 2], curves: [{ values: [0.3, 0.2] }] });
+});
+
+test('the analysis of a record is shown as scores, and its lines are kept for saving', async () => {
+  const kif = [
+    '手合割：平手', '手数----指手---------消費時間--',
+    '   1 ７六歩(77)', '*#評価値=50', '*#読み筋=△３四歩(33)', '*好手', '   2 ３四歩(33)', '**解析 0 候補1 評価値 -詰 読み筋 ▲２六歩(27)', '   3 中断', '',
+  ].join('\n');
+  const shown = (ply: number, mate: number | null, cp: number | null) => ({
+    game: 0, ply, turn: 'white', win_rate: mate ? 0 : 0.48, black_win_rate: 0.5, visits: 9, declares: false,
+    lines: [{ multipv: 1, win_rate: 0.48, score_cp: cp, mate_plies: mate, visits: 9, depth: 1, pv: ['3c3d'] }],
+  });
+  serve({ 'api/records': { format: 'kif', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [], scores_cp: [], comments: {}, analysis: [shown(1, null, -50), shown(2, -(1 << 20), null)], texts: { 1: '好手', 2: '' }, winner: 'black', end: 'adjudication', game: null }] } });
+  const [game] = await readFiles([new File([kif], 'game.kif')]);
+  const [, first, second] = game.mainLine();
+  expect(first.score).toMatchObject({ winRate: 0.48, cp: -50, pv: ['3c3d'] });
+  expect([first.comment, second.comment]).toEqual(['好手', '']);
+  expect(ownComment(first).split('\n').sort()).toEqual(['#評価値=50', '#読み筋=△３四歩(33)', '好手'].sort());
+  expect(writeGame(game, 'kif', analysedComment)).toContain('**解析 0 候補1 評価値 -詰');
+  openGames([game]);
+  const place = await mount(MoveList);
+  expect(place.textContent).toContain('好手');
+  expect(place.textContent).not.toMatch(/評価値|読み筋|解析/);
+  expect(place.textContent).toContain('Black won · by adjudication');
+  expect(scoreText(null, -(1 << 20))).toBe('gets mated');
+  // A new analysis takes the record's place.
+  first.score = { winRate: 0.4, cp: -90, pv: [], nodes: 10, by: 'alphabeta' };
+  expect(writeGame(game, 'kif', analysedComment)).toMatch(/#評価値=\+90/);
+  expect(writeGame(game, 'kif', analysedComment)).not.toMatch(/#評価値=50/);
+});
+
+test("floodgate's lines in CSA comments are scores", async () => {
+  serve({ 'api/records': { format: 'csa', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [50], comments: {}, analysis: [{ game: 0, ply: 1, turn: 'white', win_rate: 0.48, black_win_rate: 0.52, visits: 0, declares: false, lines: [{ multipv: 1, win_rate: 0.48, score_cp: -50, mate_plies: null, visits: 0, depth: 1, pv: ['8c8d'] }] }], texts: { 1: '' }, winner: 'none', end: '', game: null }] } });
+  const [game] = await readFiles([new File(["V2.2\nPI\n+\n+7776FU\n'** 50 -8384FU\n"], 'game.csa')]);
+  const first = game.mainLine()[1];
+  expect(first.comment).toBe('');
+  expect(first.score?.cp).toBe(-50);
+  expect(analysedComment(first)).toBe('#評価値=+50\n#読み筋=△８四歩');
+});
+
+test('a match that one side won has a bound', () => {
+  const none = { elo: null, elo_error: null, elo_low: null, elo_high: null };
+  expect(matchEloText({ ...none, elo_low: 139.6 })).toBe('> +140 (95 %)');
+  expect(matchEloText({ ...none, elo_high: -139.6 })).toBe('< −140 (95 %)');
+  expect(matchEloText({ ...none, elo: 10, elo_error: 5, elo_low: 5, elo_high: 15 })).toBe('+10 ±5');
+  expect(matchEloText(none)).toBe('–');
 });

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from komadori.analysis.games import AnalysedGame, grade_of, in_japanese, points_lost
+from komadori.analysis.games import GRADES, AnalysedGame, grade_of, in_japanese, points_lost
 from komadori.analysis.positions import UNKNOWN_LENGTH, Found, Line
 from komadori.encoding import value
 from komadori.records import Game
@@ -36,6 +36,10 @@ _GUI_NUMBER = re.compile(r"候補\s*(\d{1,3})")
 _GUI_NODES = re.compile(r"ノード数\s*([\d,]{1,20})")
 _GUI_LINE = re.compile(r"読み筋\s*(.*)")
 _GUI_ENGINE = re.compile(r"\*?Engines?\s+\d+\s+(.+)")
+#: A mistake, as written here and by the browser interface.
+_MISTAKE = re.compile(
+    rf"komadori(?:：【|: (?:{'|'.join(f'{g.name}|{g.japanese}' for g in GRADES)})(?:,| −))"
+)
 _TOKEN = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
 
 
@@ -79,7 +83,18 @@ def without_analysis(comment: str) -> str:
     return "\n".join(row for row in comment.split("\n") if not _is_of_analysis(row))
 
 
+def without_scores(comment: str) -> str:
+    """Return a comment without the lines of analyses and of players' scores."""
+    return "\n".join(
+        row
+        for row in comment.split("\n")
+        if not (_is_of_analysis(row) or _HOME.fullmatch(row) or _GUI.match(row))
+    )
+
+
 def _is_of_analysis(row: str) -> bool:
+    if _MISTAKE.match(row) is not None:
+        return True
     if (match := _HOME.fullmatch(row)) is not None:
         return match[1] == "#"
     if (match := _GUI.match(row)) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Path, Query
@@ -21,7 +22,7 @@ from komadori.web.library import Entry, entry_of, now, result_of
 from komadori.web.positions import read_move, read_position
 from komadori.web.session import Hub
 from komadori.web.shapes import GameResult, ModelInfo
-from komadori.web.studies import found_shape, load_analysis, mistakes_of
+from komadori.web.studies import found_shape, load_analysis, mistakes_of, recorded_analysis
 from komadori.web.trainings import match_game
 from komadori.web.uploads import read_upload
 
@@ -103,13 +104,17 @@ def _records(api: APIRouter, hub: Hub) -> None:
         numbers = [hub.library.add_once(entry) if keep else None for entry in entries]
         return shapes.ReadGames(
             format=format,
-            games=[_read_game(e, n) for e, n in zip(entries, numbers, strict=True)],
+            games=[
+                _read_game(game, entry, number)
+                for game, entry, number in zip(games, entries, numbers, strict=True)
+            ],
             skipped=skipped,
         )
 
 
-def _read_game(entry: Entry, number: int | None) -> shapes.ReadGame:
+def _read_game(game: Game, entry: Entry, number: int | None) -> shapes.ReadGame:
     return shapes.ReadGame(
+        **recorded_analysis(game),
         black=entry.black,
         white=entry.white,
         headers=entry.headers,
@@ -122,6 +127,16 @@ def _read_game(entry: Entry, number: int | None) -> shapes.ReadGame:
         end=entry.end,
         game=number,
     )
+
+
+def _analysis_of(entry: Entry) -> dict[str, Any]:
+    """Return what a stored game's comments say: those of its record, if it has one."""
+    if entry.record:
+        with contextlib.suppress(RefusedError):
+            games = read_upload(entry.record.encode())[1]
+            if games and games[0].usi_moves() == entry.moves:
+                return recorded_analysis(games[0])
+    return recorded_analysis(entry.with_comments(), with_scores=False)
 
 
 def _library(api: APIRouter, hub: Hub) -> None:
@@ -179,6 +194,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
         entry = library.get(game)
         has_result = entry.winner != "none" or entry.end in _REASONS
         return shapes.StoredGame(
+            **_analysis_of(entry),
             summary=library.summary(game),
             sfen=entry.sfen,
             moves=entry.moves,

@@ -98,7 +98,16 @@ class Openings(Shape):
     """Most played first. Counts the games that contain the positions before and after the move."""
 
 
-class StoredGame(ScoredMoves):
+class RecordedAnalysis(Shape):
+    """What the comments and scores of a record say of its positions."""
+
+    analysis: list[Found]
+    """The positions with a score; `game` is 0."""
+    texts: dict[int, str]
+    """The comments of these positions without the lines of analyses and scores."""
+
+
+class StoredGame(ScoredMoves, RecordedAnalysis):
     """A complete game of the library."""
 
     summary: GameSummary
@@ -135,7 +144,7 @@ class Saved(Shape):
     game: int
 
 
-class ReadGame(ScoredMoves):
+class ReadGame(ScoredMoves, RecordedAnalysis):
     """A game of an uploaded file."""
 
     black: str
@@ -228,6 +237,10 @@ class MatchInfo(Shape):
     losses: int
     elo: float | None
     elo_error: float | None
+    elo_low: float | None
+    """Bounds of the 95 % interval; null where infinite. If one side won every game, `elo` is null
+    and one bound is left."""
+    elo_high: float | None
     los: float | None
     """Likelihood that the first player is stronger."""
     terms: Terms

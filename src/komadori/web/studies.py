@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from komadori.analysis import AnalysedGame, Effort, Found, Journal, PositionAnalyser
+from komadori.analysis import AnalysedGame, Effort, Found, Journal, PositionAnalyser, from_comments
 from komadori.analysis.alphabeta import AlphaBetaAnalyser, facts, make_searchers
+from komadori.analysis.comments import without_scores
 from komadori.analysis.journal import read_journal
 from komadori.inference import InferenceError
 from komadori.inference.protocol import Floats
@@ -421,6 +422,26 @@ def found_shape(game: int, ply: int, key: str, found: Found) -> shapes.Found:
         declares=found.declares,
         lines=[line_shape(line, rank) for rank, line in enumerate(found.lines, 1)],
     )
+
+
+def recorded_analysis(game: Game, *, with_scores: bool = True) -> dict[str, Any]:
+    """Return the fields of `RecordedAnalysis`. Without `with_scores`, scores outside comments
+    count only beside an analysis in comments."""
+    texts = {
+        ply: text
+        for ply, comment in game.comments.items()
+        if (text := without_scores(comment)) != comment
+    }
+    analysed = from_comments(game) if with_scores or texts else None
+    if analysed is None:
+        return {"analysis": [], "texts": texts}
+    keys = position_keys(game)
+    shown = []
+    for ply, found in enumerate(analysed.found):
+        if found is not None:
+            shown.append(found_shape(0, ply, keys[ply], found))
+            texts.setdefault(ply, game.comments.get(ply, ""))
+    return {"analysis": shown, "texts": texts}
 
 
 def line_shape(line: Any, rank: int = 1) -> shapes.Line:

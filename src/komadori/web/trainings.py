@@ -204,6 +204,8 @@ def _match(name: str, folder: Path) -> MatchInfo | None:
         losses=result.losses if result else 0,
         elo=_finite_or_none(result.elo) if result and result.played else None,
         elo_error=_finite_or_none(result.elo_error) if result and result.played else None,
+        elo_low=_finite_or_none(result.estimate.low) if result and result.played else None,
+        elo_high=_finite_or_none(result.estimate.high) if result and result.played else None,
         los=_finite_or_none(result.los) if result and result.played else None,
         terms=_parse_terms(header.get("conditions")),
         updated=modified_at(path),

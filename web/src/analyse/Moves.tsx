@@ -124,7 +124,8 @@ export function MoveList() {
         </div>,
       );
   }
-  if (game.value.ending) rows.push(<p key="end" class="ending">{endingText(game.value.ending, game.value.mainLine().at(-1)!.sfen)}</p>);
+  const { ending, adjudicated } = game.value;
+  if (ending) rows.push(<p key="end" class="ending">{endingText(ending, game.value.mainLine().at(-1)!.sfen, adjudicated)}</p>);
   return (
     <div ref={list} class="move-list" role="region" aria-label={t('moves')} tabIndex={-1}>
       {rows}

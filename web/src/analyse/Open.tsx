@@ -7,6 +7,7 @@ import { treeOf } from '../shogi/played';
 import type { GameTree } from '../shogi/tree';
 import { notify } from '../ui/notices';
 import { Button, Dialog } from '../ui/parts';
+import { applyRecorded, mayBeAnalysed } from './recorded';
 import { addGames } from './state';
 
 const MAX_BYTES = 8 << 20;
@@ -19,7 +20,10 @@ export const EXTENSIONS = '.kif,.kifu,.ki2,.ki2u,.csa,.usi,.sfen,.jkf,.json,.txt
 async function readRecord(record: Blob, name: string, title = name): Promise<GameTree[]> {
   const { decode, readGames, RecordError } = await import('../shogi/records');
   try {
-    return readGames(decode(await record.arrayBuffer()), title);
+    const games = readGames(decode(await record.arrayBuffer()), title);
+    const read = games.some(mayBeAnalysed) ? await parse(record, name).catch(() => undefined) : undefined;
+    if (read?.games.length === games.length) games.forEach((tree, i) => applyRecorded(tree, read.games[i]));
+    return games;
   } catch (e) {
     const read = e instanceof RecordError ? await parse(record, name).catch(() => undefined) : undefined;
     const games = read?.games.filter(g => g.moves.length) ?? [];
@@ -31,6 +35,7 @@ async function readRecord(record: Blob, name: string, title = name): Promise<Gam
       tree.name = games.length > 1 ? `${title} (${i + 1})` : title;
       const line = tree.mainLine();
       for (const [ply, comment] of Object.entries(g.comments)) if (line[Number(ply)]) line[Number(ply)].comment = comment;
+      applyRecorded(tree, g);
       return tree;
     });
   }

@@ -5,10 +5,10 @@ import { t } from '../i18n';
 import { lossOf, gradeOf } from '../shogi/grades';
 import { lineOf } from '../shogi/notation';
 import { turnOf } from '../shogi/position';
-import type { Node } from '../shogi/tree';
+import { ownComment, type Node } from '../shogi/tree';
 import { notify } from '../ui/notices';
 import { game, line, node, orientation } from './state';
-import { lineText, nodeText } from './words';
+import { lineText, nodeText, UNKNOWN_LENGTH } from './words';
 
 export const gifProgress = signal<number | undefined>(undefined);
 
@@ -30,13 +30,15 @@ export function fileName(extension: string): string {
 /** A node's comment with its score and line, in ShogiHome's format for KIF and floodgate's for CSA. */
 export function analysedComment(at: Node, inCsa?: typeof csaLine): string {
   const { score } = at;
-  if (!score) return at.comment;
+  if (!score) return ownComment(at);
+  // An analysis of the record stays as it is; floodgate's lines are written anew, in either format.
+  if (!inCsa && score.by === undefined && at.recorded && !/^\* /m.test(at.recorded)) return ownComment(at);
   const sign = turnOf(at.sfen) === 'sente' ? 1 : -1;
   if (inCsa) {
     const cp = score.mate !== undefined ? Math.sign(score.mate) * 30_000 : (score.cp ?? 0);
     return [at.comment, `* ${sign * cp} ${inCsa(at.sfen, score.pv).join(' ')}`.trim()].filter(Boolean).join('\n');
   }
-  const value = score.mate !== undefined ? `${sign * score.mate > 0 ? '+' : '-'}詰${Math.abs(score.mate)}` : `${sign * (score.cp ?? 0) >= 0 ? '+' : ''}${sign * (score.cp ?? 0)}`;
+  const value = score.mate !== undefined ? `${sign * score.mate > 0 ? '+' : '-'}詰${Math.abs(score.mate) < UNKNOWN_LENGTH ? Math.abs(score.mate) : ''}` : `${sign * (score.cp ?? 0) >= 0 ? '+' : ''}${sign * (score.cp ?? 0)}`;
   const parts = [at.comment, `#評価値=${value}`];
   if (score.pv.length) parts.push(`#読み筋=${japaneseLine(at)}`);
   const loss = lossOf(at);
@@ -53,7 +55,7 @@ function japaneseLine(at: Node): string {
 }
 
 export async function recordText(format: Format, withAnalysis = true): Promise<string> {
-  const { csaLine, ownComment, writeGame } = await import('../shogi/records');
+  const { csaLine, writeGame } = await import('../shogi/records');
   return writeGame(game.value, format, withAnalysis ? at => analysedComment(at, format === 'csa' ? csaLine : undefined) : ownComment);
 }
 

@@ -27,8 +27,12 @@ export function lineText(sfen: string, usis: readonly string[], most: number, la
     .join(notation() === 'japanese' ? '' : ' ');
 }
 
+/** The plies of a mate in a record that doesn't state its length. */
+export const UNKNOWN_LENGTH = 1 << 20;
+
 /** Formats a score, such as +250 or the plies to mate; `sign` -1 takes the opponent's view. */
 export function scoreText(cp: number | null | undefined, mate: number | null | undefined, sign = 1): string {
+  if (mate && Math.abs(mate) >= UNKNOWN_LENGTH) return t(mate * sign > 0 ? 'mate.win' : 'mate.loss');
   if (mate !== null && mate !== undefined) return t(mate * sign > 0 ? 'mate.in' : 'mate.by', { n: Math.abs(mate) });
   if (cp === null || cp === undefined) return '';
   const value = sign * cp;
@@ -51,7 +55,8 @@ const ENDINGS: Record<string, string> = {
 const WON_BY_MOVER: Record<string, boolean> = { 投了: false, 詰み: false, 切れ負け: false, 反則負け: false, 入玉勝ち: true, 反則勝ち: true };
 
 /** Translates how a game ended in a position: records state it in Japanese. */
-export function endingText(ending: string, sfen: string): string {
+export function endingText(ending: string, sfen: string, adjudicated?: 'black' | 'white' | 'draw'): string {
+  if (adjudicated) return `${t(`winner.${adjudicated}`)} · ${word('reason', 'adjudication')}`;
   if (language.value === 'ja' || !ENDINGS[ending]) return ending;
   const reason = word('reason', ENDINGS[ending]);
   const won = WON_BY_MOVER[ending];

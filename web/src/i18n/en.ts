@@ -192,6 +192,8 @@ export const en = {
   'mate.threat.unknown': 'No threat of mate found within {nodes} nodes.',
   'mate.check': 'The opponent is giving check, so there is no pass to search after.',
   'mate.shortest': ' There is no shorter one.',
+  'mate.win': 'mate',
+  'mate.loss': 'gets mated',
   'mate.in': 'mate in {n}',
   'mate.by': 'mated in {n}',
   'outcome.checkmate': 'Checkmate.',
@@ -562,6 +564,6 @@ export const en = {
   'terms.increment': '{time} per move',
   'terms.perMove': '{limit} per move',
   'terms.depth': 'depth {n}',
-  'terms.maxPlies': 'draw after {n} moves',
+  'terms.maxPlies': 'draw after {n} plies',
   'list.comma': ', ',
 };

@@ -194,6 +194,8 @@ export const ja: Record<keyof typeof en, string> = {
   'mate.threat.unknown': '{nodes}ノードでは、詰めろは見つかりませんでした。',
   'mate.check': '王手がかかっているので、詰めろは調べません。',
   'mate.shortest': 'これより短い詰みはありません。',
+  'mate.win': '詰み',
+  'mate.loss': '詰まされ',
   'mate.in': '{n}手詰め',
   'mate.by': '{n}手で詰まされる',
   'outcome.checkmate': '詰みです。',

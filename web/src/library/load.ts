@@ -1,4 +1,5 @@
 // Loads games of the library as trees.
+import { applyRecorded } from '../analyse/recorded';
 import { noteScore, scored } from '../analyse/state';
 import { get } from '../http';
 import { word } from '../i18n';
@@ -26,6 +27,7 @@ export async function loadGame(number: number): Promise<GameTree> {
     const at = line[Number(ply)];
     if (at && !at.comment) at.comment = comment;
   }
+  applyRecorded(tree, stored);
   tree.headers = { black: summary.black, white: summary.white, date: summary.started, ...tree.headers };
   tree.name = summary.title || [summary.black, summary.white].filter(Boolean).join('-');
   tree.ending ||= summary.end && summary.end !== 'interrupted' ? word('reason', summary.end) : '';

@@ -25,7 +25,7 @@ import {
 } from 'tsshogi';
 import { t } from '../i18n';
 import { START } from './position';
-import { GameTree, type Headers, type Node } from './tree';
+import { GameTree, ownComment, type Headers, type Node } from './tree';
 
 export type Format = 'kif' | 'ki2' | 'csa' | 'usi' | 'sfen' | 'jkf';
 
@@ -178,8 +178,6 @@ function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
   if (ending && ending !== SpecialMoveType.START) record.append(ending);
   return record;
 }
-
-export const ownComment = (node: Node): string => node.comment;
 
 export function writeGame(game: GameTree, format: Format, comment: (node: Node) => string = ownComment): string {
   const record = toRecord(game, comment);

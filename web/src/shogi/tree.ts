@@ -22,6 +22,8 @@ export interface Node {
   readonly sfen: string;
   children: Node[];
   comment: string;
+  /** The lines of analyses and scores in the record's comment; `comment` is without them. */
+  recorded?: string;
   timeMs?: number;
   score?: Score;
 }
@@ -42,6 +44,8 @@ export class GameTree {
   headers: Headers = {};
   /** How the main line ended, as written in records: 投了, for example. */
   ending = '';
+  /** The winner of an adjudicated game: the ending doesn't tell. */
+  adjudicated?: 'black' | 'white' | 'draw';
   /** The name of the file that was opened. */
   name = '';
   /** Its number in the library. */
@@ -108,6 +112,9 @@ export class GameTree {
     }
   }
 }
+
+/** The comment as in the record. */
+export const ownComment = (node: Node): string => [node.comment, node.recorded].filter(Boolean).join('\n');
 
 /** The line through a node: from the root to the node, then along first children to the end. */
 export function lineThrough(node: Node): Node[] {

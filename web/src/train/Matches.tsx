@@ -5,7 +5,7 @@ import { href, route } from '../router';
 import { Empty } from '../ui/parts';
 import { Boards } from './Boards';
 import { ladders, matches, usePolling } from './data';
-import { eloText, resultText, termsText } from './elo';
+import { matchEloText, resultText, termsText } from './elo';
 import { LadderList, LadderPage } from './Ladders';
 
 /** Commands that write matches and ladders; players and names are examples. */
@@ -43,7 +43,7 @@ function MatchTable({ current }: { current?: string }) {
                 </small>
               </th>
               <td class="n">{resultText(m)}</td>
-              <td class="n">{eloText(m.elo, m.elo_error)}</td>
+              <td class="n">{matchEloText(m)}</td>
               <td class="n">{m.los === null ? '–' : percent(m.los, 1)}</td>
               <td class="n">
                 {m.games}
@@ -68,7 +68,7 @@ function MatchPage({ match }: { match: MatchInfo }) {
           {match.players.join(' – ')} {match.is_running && <em class="live">{t('running')}</em>}
         </h2>
         <span>
-          {resultText(match)} · Elo {eloText(match.elo, match.elo_error)}
+          {resultText(match)} · Elo {matchEloText(match)}
         </span>
       </header>
       <p class="note">{termsText(match.terms)}</p>

@@ -1,6 +1,6 @@
 // Formats ratings, results and game conditions.
 import { t } from '../i18n';
-import type { Terms } from '../protocol';
+import type { MatchInfo, Terms } from '../protocol';
 
 /** Formats the conditions of games: time control and limits. */
 export function termsText(terms: Terms): string {
@@ -24,6 +24,13 @@ export const signed = (value: number): string => {
 
 export const eloText = (value: number | null, error: number | null): string =>
   value === null ? '–' : `${signed(value)}${error === null ? '' : ` ±${error.toFixed(0)}`}`;
+
+/** A match's Elo; its bound if one side won every game. */
+export function matchEloText({ elo, elo_error, elo_low, elo_high }: Pick<MatchInfo, 'elo' | 'elo_error' | 'elo_low' | 'elo_high'>): string {
+  if (elo === null && elo_low !== null) return `> ${signed(elo_low)} (95 %)`;
+  if (elo === null && elo_high !== null) return `< ${signed(elo_high)} (95 %)`;
+  return eloText(elo, elo_error);
+}
 
 interface Result {
   wins: number;

@@ -1,0 +1,35 @@
+// Analyses that records hold in their comments, as the server reads them.
+import type { RecordedAnalysis } from '../protocol';
+import type { GameTree } from '../shogi/tree';
+
+/** What is used of the server's answer. */
+export interface Recorded extends RecordedAnalysis {
+  moves: string[];
+  winner?: string;
+  end?: string;
+}
+
+/** Sets the scores of the main line, and moves the lines of analyses out of its comments. */
+export function applyRecorded(tree: GameTree, game: Recorded): void {
+  const line = tree.mainLine();
+  const differs = game.moves.findIndex((usi, i) => line[i + 1]?.usi !== usi);
+  const same = differs < 0 ? line.length : differs + 1;
+  for (const { ply, win_rate, visits, lines } of game.analysis) {
+    if (ply >= same) continue;
+    const best = lines[0];
+    line[ply].score = { winRate: win_rate, cp: best?.score_cp ?? undefined, mate: best?.mate_plies ?? undefined, pv: best?.pv ?? [], nodes: visits };
+  }
+  for (const [ply, text] of Object.entries(game.texts)) setComment(line[Number(ply)], text, Number(ply) < same);
+  if (game.end === 'adjudication' && tree.ending === '中断' && (game.winner === 'black' || game.winner === 'white' || game.winner === 'draw')) tree.adjudicated = game.winner;
+}
+
+function setComment(at: GameTree['root'] | undefined, text: string, isSame: boolean): void {
+  if (!at || !isSame || at.comment === text) return;
+  const kept = text.split('\n');
+  const rows = at.comment.split('\n').filter(row => row && !kept.includes(row));
+  at.recorded = [at.recorded, ...rows].filter(Boolean).join('\n');
+  at.comment = text;
+}
+
+/** Whether the server may know more of a game than its moves. */
+export const mayBeAnalysed = (tree: GameTree): boolean => tree.ending === '中断' || tree.mainLine().some(n => n.comment);
