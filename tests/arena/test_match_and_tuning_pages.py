@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from komadori import arena
+from komadori.arena.page import write_page
 from komadori.arena.spsa import Parameter
 from komadori.arena.tune import TuneConfig, tune
+from komadori.records import MATE_CP
 from komadori.rules import Board
 
 CHROMIUM = shutil.which("chromium")
@@ -28,6 +30,8 @@ def test_pages_fit_a_phone(tmp_path: Path) -> None:
             phone.goto((tmp_path / name / "index.html").as_uri())
             assert phone.locator("svg").count(), name
             assert phone.evaluate("document.documentElement.scrollWidth") == 320, name
+            cut = "[...document.querySelectorAll('div')].filter(e => e.scrollWidth > e.clientWidth)"
+            assert phone.evaluate(f"{cut}.length") == 0, name
         browser.close()
 
 
@@ -61,4 +65,22 @@ def test_the_board_follows_the_game_and_needs_no_font(tmp_path: Path) -> None:
             assert page.locator("#board text").count() == 0
             page.locator("#pieces").click()
         assert errors == []
+        browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_mates_are_no_centipawns(tmp_path: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    conditions = arena.Conditions(max_plies=40)
+    played = arena.play_match("random", "random", games=2, conditions=conditions)
+    game = played.games[0]
+    game.scores_cp[-2:] = [MATE_CP, -MATE_CP]
+    write_page(tmp_path / "index.html", played)
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto((tmp_path / "index.html").as_uri())
+        assert "the mover is mated" in page.locator("#where").inner_text()
+        page.locator("button", has_text="‹").click()
+        assert "the mover mates" in page.locator("#where").inner_text()
         browser.close()

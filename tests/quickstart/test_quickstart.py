@@ -1,7 +1,9 @@
 """The whole quickstart on a tiny network: every output exists."""
 
 import json
+import re
 import shlex
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -184,3 +186,34 @@ def test_the_next_commands_work_as_printed(tmp_path: Path, monkeypatch: pytest.M
     assert "--model 'a run/model.onnx'" in lines["Play against it in a GUI, or over USI"]
     monkeypatch.setenv("PATH", str(program.parent))
     assert quickstart.next_commands(Path("m"))[-1][1] == "komadori doctor"
+
+
+def test_the_page_is_in_english(outcome: quickstart.Outcome) -> None:
+    """Moves and pieces; a button shows those of Japan."""
+    page = (outcome.folder / "index.html").read_text("utf-8")
+    assert page.count('<div class="board western">') == page.count('<div class="board kanji">') > 0
+    shown = re.findall(r'<span class="western">(.*?)</span><span class="kanji">(.*?)</span>', page)
+    assert shown
+    assert all(western.isascii() and not kanji.isascii() for western, kanji in shown)
+    assert 'id="pieces"' in page
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium")
+def test_the_page_fits_a_phone(outcome: quickstart.Outcome) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        phone = browser.new_page(viewport={"width": 360, "height": 640}, color_scheme="dark")
+        phone.goto((outcome.folder / "index.html").as_uri())
+        cut = "[...document.querySelectorAll('div')].filter(e => e.scrollWidth > e.clientWidth)"
+        assert phone.evaluate(f"{cut}.length") == 0
+        board = phone.locator(".board.western").first
+        colour = board.evaluate("e => getComputedStyle(e).backgroundColor")
+        assert colour != "rgb(255, 255, 255)"
+        assert phone.locator(".board.kanji").first.is_hidden()
+        phone.locator("#pieces").click()
+        assert phone.locator(".board.kanji").first.is_visible()
+        assert phone.locator("#pieces").inner_text() == "Western pieces"
+        browser.close()

@@ -14,16 +14,20 @@ class Candidate:
     """A move the policy proposes; `probability` is over the legal moves, in [0, 1]."""
 
     move: str
+    """As P-7f."""
+    japanese: str
+    """As in KIF."""
     probability: float
     is_teacher: bool
 
 
 @dataclass(frozen=True)
 class PositionView:
-    """A position of a held-out game; `win_rate` is the network's, of the side to move."""
+    """A position of a held-out game; `win_rate` is the network's, of the side to move. `boards`:
+    pictures by the style of their pieces."""
 
     caption: str
-    board_svg: str
+    boards: Mapping[str, str]
     candidates: Sequence[Candidate]
     win_rate: float
 

@@ -24,9 +24,12 @@ from komadori.nets import short_name
 from komadori.quickstart.page import Candidate, MatchView, Page, PositionView, render
 from komadori.report.run_page import curves
 from komadori.rules import Board
+from komadori.rules.svg import PieceStyle
 from komadori.run_lock import RunLock
 from komadori.training import Config, Metrics, Part, Report, RunResult
 from komadori.wording import counted
+
+PIECE_STYLES: tuple[PieceStyle, ...] = ("western", "kanji")
 
 _SUMMARY = "summary.json"
 
@@ -281,9 +284,13 @@ def _views(model: Path, held_out: Part, seed: int, candidates: int = 5) -> list[
         views.append(
             PositionView(
                 caption=f"Held-out game, move {samples.ply[row]}, {side} to move",
-                board_svg=board.svg(arrows=[(moves[i], float(p[i])) for i in best]),
+                boards={
+                    style: board.svg(arrows=[(moves[i], float(p[i])) for i in best], pieces=style)
+                    for style in PIECE_STYLES
+                },
                 candidates=[
                     Candidate(
+                        board.western(moves[i]),
                         board.kif(moves[i]),
                         float(p[i]),
                         is_teacher=moves[i].move16 == int(samples.move16[row]),
