@@ -460,3 +460,21 @@ def test_shogigui_comments_give_the_real_depth(tmp_path: Path, player: str) -> N
     depths = [int(found[1]) for row in rows if (found := re.search(r" 深さ (\d+) ノード数", row))]
     assert len(depths) == (len(rows) if player == "alphabeta" else 0)
     assert all(1 < depth < 40 for depth in depths)
+
+
+def test_nameless_players_are_their_colours(tmp_path: Path) -> None:
+    path = tmp_path / "game.csa"
+    with GameWriter(path) as writer:
+        writer.write(Game.from_usi(FIRST, scores_cp=[0] * len(FIRST)))
+    for language, names in (("en", "▲ Black - △ White"), ("ja", "▲ 先手 - △ 後手")):
+        shown = ["analyse", str(path), "--from-comments", "--lang", language]
+        assert names in CliRunner().invoke(group, shown).output
+
+
+def test_the_effort_on_the_page_has_separators(tmp_path: Path) -> None:
+    path = write(tmp_path / "one.kif", FIRST[:1])
+    words = ["analyse", str(path), "--player", "alphabeta", "--nodes", "20000"]
+    assert CliRunner().invoke(group, words).exit_code == 0
+    page = (tmp_path / "one.html").read_text("utf-8")
+    assert "20,000 nodes per position" in page
+    assert "20000 nodes" not in page

@@ -21,6 +21,7 @@ from komadori.analysis import (
     IndexEntry,
     Line,
     PageOptions,
+    Phase,
     annotated,
     from_comments,
     html_index,
@@ -363,3 +364,30 @@ def test_positions_in_the_browser_are_the_rules_own(tmp_path: Path) -> None:
     path = tmp_path / "check.html"
     path.write_text(f"<body><script>{script}</script></body>", "utf-8")
     assert f"0 wrong of {sum(len(game) for game in games)}" in dom(path)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_names_of_phases_do_not_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    game = Game.from_usi(["2h3h", "8b7b", "3h2h", "7b8b"] * 12)
+    game.comments = {1: "#評価値=10", 2: "#評価値=10"}
+    analysed = from_comments(game)
+    assert analysed is not None
+    short = [Phase.OPENING] * 30 + [Phase.MIDDLEGAME] * 2 + [Phase.ENDGAME] * 16
+    monkeypatch.setattr(AnalysedGame, "phases", short)
+    path = tmp_path / "page.html"
+    path.write_text(html_report([analysed], "t", options=PageOptions("en")), "utf-8")
+    boxes = """[...document.querySelectorAll('.phase-name')].map(e => {
+        const box = e.getBoundingClientRect();
+        return [box.left, box.right, box.top, box.bottom]; })"""
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for width in (360, 700, 1400):
+            page = browser.new_page(viewport={"width": width, "height": 800})
+            page.goto(path.as_uri())
+            found = page.evaluate(boxes)
+            assert len(found) == 2
+            for i, a in enumerate(found):
+                for b in found[:i]:
+                    assert a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2]
+        browser.close()

@@ -7,12 +7,14 @@ import random
 import resource
 import signal
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from komadori import arena
+from komadori.arena import Conditions
 from komadori.arena.ladder import Ladder, LadderError, make_settings
 from komadori.cli._group import BUG, group
 from komadori.records import read_games
@@ -223,3 +225,18 @@ def test_the_next_pairing_is_where_most_is_learned(tmp_path: Path) -> None:
                 )
                 ladder.insert(record, "")
         assert {name for pair in seen for name in pair} == set("abc")
+
+
+@pytest.mark.parametrize(("elo", "shown"), [(-0.4, "+0"), (0.0, "+0"), (-0.6, "-1"), (12.5, "+12")])
+def test_nothing_is_worth_minus_nothing(
+    elo: float, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ladder.db"
+    with Ladder.create(path, make_settings(Conditions(nodes=1))) as ladder:
+        ladder.add("a", "random")
+        ladder.add("b", "material")
+        ladder.play(2)
+    fit = Ladder.fit
+    monkeypatch.setattr(Ladder, "fit", lambda self: replace(fit(self), first_move_elo=elo))
+    done = CliRunner().invoke(group, ["ladder", "show", str(path)])
+    assert f"Black is worth {shown} Elo;" in done.output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import os
 import random
 import subprocess
 import sys
@@ -289,3 +290,21 @@ def test_a_group_alone_shows_its_help(line: str) -> None:
     assert found.output.startswith("Usage: ")
     assert "Error" not in found.output
     assert any(row == "Commands:" for row in found.output.splitlines())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+@pytest.mark.parametrize("line", ["tune --example", "bench alphabeta --nodes 1000 --no-yardstick"])
+def test_a_reader_that_has_enough_is_no_error(line: str) -> None:
+    """As with `komadori ... | head -1`."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "komadori", *line.split()],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+    )
+    os.close(write)
+    assert done.stderr == ""
+    assert done.returncode == 1

@@ -433,3 +433,23 @@ def test_every_score_and_time_is_missing_where_none_is_given(tmp_path: Path) -> 
     assert game.scores_cp.tolist() == [NO_SCORE] * 2
     assert game.times_ms.tolist() == [NO_TIME] * 2
     assert (game.winner, game.end) == (Winner.UNKNOWN, End.UNKNOWN)
+
+
+def test_kif_has_whole_seconds_and_the_time_before_the_end(tmp_path: Path) -> None:
+    game = Game.from_usi(
+        ["7g7f", "3c3d", "2g2f"],
+        winner=Winner.BLACK,
+        end=End.RESIGN,
+        times_ms=[1700, 61_999, 1700],
+    )
+    game.end_time_ms = 65_500
+    write_games(tmp_path / "a.kif", [game])
+    rows = (tmp_path / "a.kif").read_text("utf-8").splitlines()
+    assert [row.partition("   (")[2] for row in rows if row[:4].strip().isdigit()] == [
+        " 0:01/00:00:01)", " 1:01/00:01:01)", " 0:01/00:00:03)", " 1:05/00:02:07)",
+    ]  # fmt: skip
+    again = read_games(tmp_path / "a.kif")[0]
+    assert again.times_ms.tolist() == [1000, 61_000, 1000]
+    assert again.end_time_ms == 65_000
+    write_games(tmp_path / "b.kif", [again])
+    assert read_games(tmp_path / "b.kif")[0].end_time_ms == 65_000

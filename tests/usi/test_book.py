@@ -26,6 +26,10 @@ from komadori.usi.book import (
     flip_sfen,
     write_book,
 )
+from komadori.usi.book_answers import BookAnswers
+from komadori.usi.job import Job
+from komadori.usi.options import ServerOptions
+from komadori.usi.protocol import GoCommand
 
 START = Board().sfen()
 BOOK = f"""{HEADER}
@@ -232,3 +236,16 @@ def test_options_that_limit_the_search() -> None:
     limited, constant = gui.source.searcher.seen
     assert (limited.nodes, limited.playouts) == (10, 5000)
     assert (constant.nodes, constant.playouts, constant.btime_ms) == (20, None, None)
+
+
+def test_the_move_played_is_the_first_of_the_lines_asked_for(book: Path) -> None:
+    for multipv in (1, 2):
+        answers = BookAnswers()
+        for _ in range(30):
+            options = ServerOptions(own_book=True, book_file=str(book))
+            lines, chosen = answers.find(Job(GoCommand(), Board()), options, multipv)
+            moves = [line for line in lines if line.pv]
+            assert chosen is not None
+            assert len(moves) <= multipv
+            assert moves[0].pv[0] == chosen.move
+            assert [line.multipv for line in moves] == list(range(1, len(moves) + 1))

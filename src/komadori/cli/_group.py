@@ -88,16 +88,30 @@ class _LazyGroup(click.Group):
             error.show()  # the help, not an error
             sys.exit(error.exit_code)
         except click.ClickException as error:
+            if isinstance(error.__cause__, BrokenPipeError):
+                _end_without_reader(error.__cause__)
             if isinstance(error, click.UsageError) and error.ctx is not None:
                 hint = f"Try '{error.ctx.command_path} --help' for help."
                 for line in (*error.ctx.get_usage().splitlines(), hint, ""):
                     say(line, err=True)
             _end(f"Error: {_LINE_BREAK.sub(' ', _message(error))}", error.exit_code)
+        except BrokenPipeError as error:
+            _end_without_reader(error)
         except Exception as error:
             if "KOMADORI_DEBUG" in os.environ:
                 raise
             _end(f"Error: {_LINE_BREAK.sub(' ', describe(error))}", 1)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _end_without_reader(error: BrokenPipeError) -> NoReturn:
+    """End quietly, as `... | head` expects: the reader of the output has closed the pipe."""
+    if error.filename is not None:
+        _end(f"Error: {describe(error)}", 1)
+    with contextlib.suppress(OSError, ValueError):
+        # What is still buffered can't be written when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
 
 
 def describe(error: BaseException) -> str:

@@ -69,6 +69,7 @@ class _Record:
 class _Words:
     """What is printed of a game, in one language."""
 
+    sides: tuple[str, str]
     headings: tuple[str, ...]
     """Of the table."""
     agreement: str
@@ -82,6 +83,7 @@ class _Words:
 
 _WORDS: Mapping[str, _Words] = {
     "en": _Words(
+        sides=("Black", "White"),
         headings=("move", "played", "better", "win rate", "lost", ""),
         agreement="{} of {} moves agree with the search; ",
         of_record="{} of {} moves agree with the record's lines; ",
@@ -91,6 +93,7 @@ _WORDS: Mapping[str, _Words] = {
         conjunction=" and ",
     ),
     "ja": _Words(
+        sides=("先手", "後手"),
         headings=("手数", "実戦", "最善", "勝率", "損失", ""),
         agreement="最善手との一致 {}/{}、",
         of_record="最善手との一致 {}/{}、",
@@ -332,7 +335,7 @@ def _searched(
     except OSError as error:
         raise click.ClickException(str(error)) from error
     return found, {
-        "en": f"komadori analyse, {clean(engine.name)}, {effort} per position",
+        "en": f"komadori analyse, {clean(engine.name)}, {effort.in_english()} per position",
         "ja": f"komadori analyse、{clean(engine.name)}、{effort.in_japanese()}",
     }
 
@@ -527,7 +530,8 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
     words = _WORDS[language]
     terminal = console()
     result = result_text(game, language)
-    title = Text(f"▲ {game.black or '?'} - △ {game.white or '?'}, {result}")
+    black, white = game.black or words.sides[0], game.white or words.sides[1]
+    title = Text(f"▲ {black} - △ {white}, {result}")
     mistakes = analysed.mistakes()
     table = Table(title=title)
     for number, name in enumerate(words.headings):

@@ -47,6 +47,8 @@ def command(
         if peer:
             stack.callback(peer.close)
         head = f"{'position':<14}{'depth':>6}{'nodes':>13}{'nodes/s':>13}{'wall clock':>13}"
+        if peer:
+            say(f"peer: {peer.name}")
         say(head + (f"{'peer nodes/s':>14}{'ratio':>8}" if peer else ""))
         own, peer_total = _Sum(), _Sum()
         try:

@@ -222,6 +222,11 @@ def _checked_game(ladder: Path, record: GameRecord) -> Game:
 Rows = tuple[list[str], list[list[str]]]
 
 
+def _signed(elo: float) -> str:
+    """Round to an integer with its sign; zero is +0."""
+    return f"{round(elo) + 0:+d}"
+
+
 def _rating_rows(fit: Fit) -> Rows:
     """Return a table of ratings; LOS: likelihood that a player is stronger than the next one."""
     head = ["", "player", "Elo", "±", "games", "won", "drawn", "lost", "score", "LOS"]
@@ -234,7 +239,7 @@ def _rating_rows(fit: Fit) -> Rows:
             [
                 str(i + 1),
                 rating.name,
-                f"{round(rating.elo) + 0:+d}",
+                _signed(rating.elo),
                 f"{rating.error:.0f}" if rating.error else "fixed",
                 str(rating.games),
                 str(rating.wins),
@@ -288,7 +293,7 @@ def _show(terminal: Console, ladder: Ladder) -> None:
     lines.append(f"openings: {ladder.settings.opening_source}")
     if math.isfinite(fit.first_move_elo) and ladder.conditions():
         lines.append(
-            f"Black is worth {fit.first_move_elo:+.0f} Elo; equals draw "
+            f"Black is worth {_signed(fit.first_move_elo)} Elo; equals draw "
             f"{100 * fit.draw_fraction:.1f} % of their games"
         )
     for line in lines:

@@ -104,6 +104,7 @@ class _Parsed:
     board: Board | None = None
     moves: list[int] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
+    end_time_ms: int = NO_TIME
     comments: dict[int, list[str]] = field(default_factory=dict)
     winner: Winner = Winner.UNKNOWN
     end: End = End.UNKNOWN
@@ -210,6 +211,8 @@ def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
     row = _ENDS.get(move)
     if row is not None:
         game.end, game.ended = row.end, True
+        if time is not None:
+            game.end_time_ms = round(1000 * seconds)
         game.winner = winner_for(row.outcome, _board(game).turn)
         return
     _play(game, move)
@@ -327,6 +330,7 @@ def _finish(parsed: _Parsed) -> Game:
         headers=parsed.headers,
         comments={ply: "\n".join(texts) for ply, texts in parsed.comments.items()},
         pvs=parsed.pvs,
+        end_time_ms=parsed.end_time_ms,
     )
     take_scores(game)
     return game
@@ -355,7 +359,11 @@ def write_kif(game: Game) -> str:
     if word is None and game.winner != Winner.UNKNOWN:
         word = "中断"
     if word is not None:
-        lines.append(f"{len(game) + 1:4} {word}")
+        text = f"{len(game) + 1:4} {word}"
+        if game.end_time_ms != NO_TIME:
+            total_ms = totals_ms[board.turn] + game.end_time_ms
+            text += f"   ({_minutes(game.end_time_ms)}/{_hours(total_ms)})"
+        lines.append(text)
     lines += _written_result(game, board)
     return "\n".join(lines) + "\n"
 
@@ -440,8 +448,8 @@ def _written_result(game: Game, board: Board) -> list[str]:
 
 
 def _minutes(ms: int) -> str:
-    seconds = f"{ms % 60000 / 1000:06.3f}".rstrip("0").rstrip(".")
-    return f"{ms // 60000:2}:{seconds}"
+    """KIF has whole seconds, rounded down as on shogi clocks."""
+    return f"{ms // 60_000:2}:{ms // 1000 % 60:02}"
 
 
 def _hours(ms: int) -> str:

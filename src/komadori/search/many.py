@@ -21,6 +21,7 @@ from komadori.search.options import PuctOptions, batch_rows
 from komadori.search.pipeline import Pipeline, slot_batches
 from komadori.search.puct import tree_options
 from komadori.search.stopping import Condition, Conditions, Hints, MateFound, Progress, VisitCount
+from komadori.wording import counted
 
 Key = TypeVar("Key")
 
@@ -62,9 +63,15 @@ class Effort:
         number, _, unit = text.partition(" ")
         return cls(nodes=int(number)) if unit in ("node", "nodes") else cls(seconds=float(number))
 
+    def in_english(self) -> str:
+        """Return the effort as English text."""
+        return str(self) if self.nodes is None else counted(self.nodes, "node")
+
     def in_japanese(self) -> str:
         """Return the effort per position as Japanese text."""
-        return f"1局面{self.nodes}ノード" if self.nodes is not None else f"1局面{self.seconds:g}秒"
+        return (
+            f"1局面{self.nodes:,}ノード" if self.nodes is not None else f"1局面{self.seconds:g}秒"
+        )
 
     def __str__(self) -> str:
         if self.nodes is None:

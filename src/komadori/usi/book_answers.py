@@ -23,8 +23,11 @@ class BookAnswers:
         self._book: Book | None = None
         self._random: random.Random | None = None
 
-    def find(self, job: Job, options: ServerOptions) -> tuple[list[InfoLine], BestMove | None]:
-        """Return the book's moves as info lines, and the move to play; None if there is none.
+    def find(
+        self, job: Job, options: ServerOptions, multipv: int = 1
+    ) -> tuple[list[InfoLine], BestMove | None]:
+        """Return `multipv` of the book's moves as info lines, the move to play first, and that
+        move; None if there is none.
 
         A book that can't be read is reported once, as an `info string`.
         """
@@ -48,6 +51,12 @@ class BookAnswers:
         moves = self._book.moves(job.board) if self._book is not None else []
         if not moves:
             return [], None
+        if self._random is None:
+            import random
+
+            self._random = random.Random()
+        chosen = moves[0] if options.best_book_move else draw(moves, self._random)
+        shown = [chosen, *(move for move in moves if move is not chosen)][:multipv]
         lines = [
             InfoLine(
                 depth=move.depth,
@@ -55,12 +64,7 @@ class BookAnswers:
                 score=None if move.score_cp is None else Score(cp=move.score_cp),
                 pv=(move.usi, *([move.ponder] if move.ponder else [])),
             )
-            for number, move in enumerate(moves, 1)
+            for number, move in enumerate(shown, 1)
         ]
         lines.append(InfoLine(string=f"book: {counted(len(moves), 'move')}"))
-        if self._random is None:
-            import random
-
-            self._random = random.Random()
-        chosen = moves[0] if options.best_book_move else draw(moves, self._random)
         return lines, BestMove(chosen.usi, chosen.ponder or "")

@@ -299,7 +299,7 @@ class UsiServer:
             return
         options = self._options.group(ServerOptions)
         self._book = self._book or BookAnswers()
-        lines, chosen = self._book.find(job, options)
+        lines, chosen = self._book.find(job, options, int(self._options.value("MultiPV", "1")))
         for line in lines:
             self._write(str(line))
         if chosen is not None:

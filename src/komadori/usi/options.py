@@ -14,6 +14,7 @@ import enum
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from komadori.usi.protocol import OptionLine, quote
@@ -158,6 +159,10 @@ SYNONYMS = {
 }
 
 
+#: Names of similar options of other engines, in lower case.
+HINTS = {"evaldir": "EvalFile", "hash": "USI_Hash", "nodes_limit": "NodesLimit"}
+
+
 class OptionTable:
     """Declared options and their values. Safe to use from several threads."""
 
@@ -236,7 +241,7 @@ class OptionTable:
         key = self._key(name)
         option = self._options.get(key)
         if option is None:
-            return "" if key in ALWAYS_SENT else f"no option {quote(name)}"
+            return "" if key in ALWAYS_SENT else f"no option {quote(name)}{self._hint(key)}"
         value, problem = _check(option.line, value)
         if problem:
             return problem
@@ -250,6 +255,17 @@ class OptionTable:
                 self._values[key] = value
                 self._changed.add(key)
         return ""
+
+    def _hint(self, key: str) -> str:
+        """Return a hint at the option that an unknown name probably means, "" without one."""
+        found = [HINTS[key]] if key in HINTS else get_close_matches(key, self._options, 1, 0.75)
+        option = self._options.get(found[0].lower()) if found else None
+        return f"; did you mean {option.name}?" if option is not None else ""
+
+    def value(self, name: str, default: str) -> str:
+        """Return an option's value; `default` if it isn't declared."""
+        with self._lock:
+            return self._values.get(self._key(name), default)
 
     def canonical(self, name: str) -> str:
         """Return the declared name of an option or alias; unknown names are returned unchanged."""

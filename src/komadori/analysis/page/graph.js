@@ -2,7 +2,7 @@ import { h, s } from "./dom.js";
 
 // Black's win rate over the moves. `rates` holds null where nothing is known.
 
-const HEIGHT = 210, LEFT = 40, RIGHT = 10, TOP = 12, BOTTOM = 24, ROW = 14;
+const HEIGHT = 210, LEFT = 40, RIGHT = 10, TOP = 12, BOTTOM = 24, ROW = 17;
 
 /**
  * The graph of a game: {element, show(ply)}. `onPly` is called with the ply clicked or dragged to.
@@ -32,7 +32,7 @@ export function createGraph(game, labels, onPly) {
 
   // Beside its line, right of it if there is room, or above the names that are in the way.
   function placeOf(at, label, named) {
-    const wide = [...label].reduce((sum, letter) => sum + (letter > "\u2e80" ? 11 : 6.5), 0);
+    const wide = [...label].reduce((sum, letter) => sum + (letter > "\u2e80" ? 12 : 7.5), 0);
     for (let row = 0; ; row++) {
       for (const left of [at + 4, at - 4 - wide]) {
         const right = left + wide;
