@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from csa_server import POSITION, CsaServer
 
 from komadori.arena import csa_client
@@ -25,6 +26,7 @@ from komadori.arena.csa_protocol import (
     parse_play,
     parse_summary,
 )
+from komadori.cli._group import group
 from komadori.players import Decision, make
 from komadori.records import End, Winner, read_games
 from komadori.rules import Board
@@ -316,9 +318,33 @@ def test_a_refused_account_is_an_error_at_once() -> None:
 
 
 def test_accounts_are_checked() -> None:
-    for name, password in (("", "x"), ("a b", "x"), ("a", "x\nLOGOUT")):
+    for name, password in (
+        ("", "x"),
+        ("a b", "x"),
+        ("a", "x\nLOGOUT"),
+        ("a\x1b", "x"),
+        ("a", "\udcff"),
+    ):
         with pytest.raises(ValueError, match="CSA account"):
             CsaAccount("h", name, password)
+    for host in ("", "a..b", "a" * 70, "\udcff"):
+        with pytest.raises(ValueError, match="can't be the name of a server"):
+            CsaAccount(host, "a", "x")
+    arguments = [
+        "csa",
+        "random",
+        "--host",
+        "h",
+        "--name",
+        "a",
+        "--password",
+        "x",
+        "--port",
+        "70000",
+    ]
+    result = CliRunner().invoke(group, arguments)
+    assert result.exit_code == 2
+    assert "70000 is not in the range" in result.output
 
 
 @pytest.mark.usefixtures("quick")
@@ -351,6 +377,62 @@ def test_what_a_hostile_server_sends_loses_no_game(
     assert "\x1b" not in path.read_text() + caplog.text
     assert "hunter2" not in caplog.text
     assert "evil" in record.black
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_password_in_names_reasons_and_errors_is_hidden(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    summary = SUMMARY.replace("Name+:a", "Name+:hunter2").replace(
+        "Game_ID:wdoor", "Game_ID:hunter2"
+    )
+    server = ScriptedServer(
+        "LOGIN:one OK",
+        f"BEGIN Game_Summary\n{summary}\nEND Game_Summary",
+        "START:x",
+        "#hunter2",
+        "#WIN",
+    )
+    account = CsaAccount("127.0.0.1", "one", "game,hunter2", server.port)
+    (game,) = CsaClient(account, make("random?seed=1"), out=tmp_path).play(1)
+    assert game.summary.names == ("***", "b")
+    assert game.reason == "***"
+    (path,) = tmp_path.glob("*.csa")
+    assert "hunter2" not in str(path) + path.read_text() + caplog.text
+
+    hostile = SUMMARY.replace("Your_Turn:-", "Your_Turn:hunter2")
+    server = ScriptedServer("LOGIN:one OK", f"BEGIN Game_Summary\n{hostile}\nEND Game_Summary")
+    account = CsaAccount("127.0.0.1", "one", "game,hunter2", server.port)
+    stop = threading.Event()
+    threading.Timer(1.0, stop.set).start()
+    CsaClient(account, make("random")).play(1, stop)
+    assert "Your_Turn is '***'" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
+def test_what_is_no_secret_is_not_hidden() -> None:
+    assert CsaAccount("h", "one", "game,").hidden("one, two, (game)") == "one, two, (game)"
+    assert CsaAccount("h", "one", "one").hidden("one - two") == "one - two"
+
+
+def test_both_players_of_a_game_write_to_one_folder(tmp_path: Path) -> None:
+    """Neither replaces the other's record, in which the scores are its own."""
+    games = [CsaGame(parse_summary(SUMMARY.splitlines()), outcome="win") for _ in range(8)]
+    barrier = threading.Barrier(len(games))
+    paths: list[Path] = []
+
+    def write(game: CsaGame) -> None:
+        barrier.wait()
+        paths.append(csa_client.write_game(game, tmp_path))
+
+    threads = [threading.Thread(target=write, args=(game,)) for game in games]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
+    assert len(set(paths)) == len(games)
 
 
 @pytest.mark.usefixtures("quick")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import logging
 import queue
 import re
@@ -15,7 +16,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -28,6 +29,7 @@ from komadori.arena.csa_protocol import (
     parse_play,
     parse_summary,
 )
+from komadori.run_lock import InUseError, RunLock
 from komadori.usi.protocol import GoCommand, one_line
 
 if TYPE_CHECKING:
@@ -81,8 +83,23 @@ class CsaAccount:
 
     def __post_init__(self) -> None:
         for what, text in (("name", self.name), ("password", self.password)):
-            if not text or any(character.isspace() for character in text):
-                raise ValueError(f"the {what} of a CSA account has no blanks and isn't empty")
+            if not text or any(c.isspace() or not c.isprintable() for c in text):
+                raise ValueError(
+                    f"the {what} of a CSA account has no blanks or control characters and isn't "
+                    "empty"
+                )
+        try:
+            if not self.host.encode("idna"):
+                raise UnicodeError
+        except UnicodeError:
+            raise ValueError(f"{one_line(self.host)!r} can't be the name of a server") from None
+
+    def hidden(self, text: str) -> str:
+        """The text without the password, which a server may send back."""
+        for secret in self.secrets:
+            if secret not in ("", self.name):
+                text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+        return text
 
 
 @dataclass
@@ -103,7 +120,7 @@ class _Connection:
     """Lines over a socket. One thread receives, another keeps the connection alive."""
 
     def __init__(self, account: CsaAccount) -> None:
-        self._secrets = account.secrets
+        self._account = account
         where = account.host, account.port
         try:
             self._socket = socket.create_connection(where, timeout=30.0)
@@ -124,9 +141,8 @@ class _Connection:
             threading.Thread(target=target, name=f"csa {target.__name__}", daemon=True).start()
 
     def send(self, line: str) -> None:
-        shown = "LOGIN ..." if line.startswith("LOGIN ") else line
         if line:
-            log.debug("> %s", one_line(shown))
+            log.debug("> %s", "LOGIN ..." if line.startswith("LOGIN ") else self.shown(line))
         with self._lock:
             self._socket.sendall(line.encode() + b"\n")
             self._last_sent = time.monotonic()
@@ -144,9 +160,7 @@ class _Connection:
 
     def shown(self, line: str) -> str:
         """Format a server line for logs and messages: printable, without the password."""
-        for secret in self._secrets:
-            line = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", line)
-        return one_line(line)
+        return one_line(self._account.hidden(line))
 
     def _receive(self) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -208,7 +222,8 @@ class CsaClient:
                 played.append(self._session())
                 delay_s = BACKOFF_S[0]
             except (OSError, CsaProtocolError) as error:
-                log.warning("%s; connecting again in %.0f s", one_line(str(error)), delay_s)
+                what = one_line(self.account.hidden(str(error)))
+                log.warning("%s; connecting again in %.0f s", what, delay_s)
                 if stop.wait(delay_s):
                     break
                 delay_s = min(2.0 * delay_s, BACKOFF_S[1])
@@ -225,7 +240,9 @@ class CsaClient:
             if not answer.startswith("LOGIN:") or not answer.endswith(" OK"):
                 raise CsaProtocolError(f"the answer to LOGIN was '{connection.shown(answer)}'")
             summary = self._agree(connection)
-            game = CsaGame(summary)
+            black, white = map(self.account.hidden, summary.names)
+            game_id = self.account.hidden(summary.game_id)
+            game = CsaGame(replace(summary, names=(black, white), game_id=game_id))
             try:
                 self._play(connection, game)
             finally:
@@ -277,7 +294,7 @@ class CsaClient:
                 game.outcome = _OUTCOMES[line]
                 return
             if line.startswith("#"):
-                game.reason = one_line(line[1:], 40)
+                game.reason = one_line(self.account.hidden(line[1:]), 40)
                 continue
             echo = parse_play(line)
             if echo is None or echo.text.startswith("%"):
@@ -399,10 +416,11 @@ def write_game(game: CsaGame, folder: Path) -> Path:
     )
     folder.mkdir(parents=True, exist_ok=True)
     safe = file_name(summary.game_id)
-    path = folder / f"{safe}.csa"
-    number = 1
-    while path.exists():
-        number += 1
-        path = folder / f"{safe}-{number}.csa"
-    write_games(path, [record])
-    return path
+    for number in itertools.count(1):
+        path = folder / (f"{safe}-{number}.csa" if number > 1 else f"{safe}.csa")
+        # Both players of a game may write to one folder at once.
+        with contextlib.suppress(InUseError), RunLock.of_file(path):
+            if not path.exists():
+                write_games(path, [record])
+                return path
+    raise AssertionError("unreachable")
