@@ -2,11 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from komadori.typed_settings import at_least, at_most, build, fractions, one_of, positive
+from komadori.arena.tune import read_config
+from komadori.cli.game_options import parse_clock
+from komadori.generate.loop.config import load_config as load_loop
+from komadori.lab.experiment import load as load_experiment
+from komadori.training.config import load_config as load_training
+from komadori.typed_settings import (
+    MAX_DEPTH,
+    at_least,
+    at_most,
+    build,
+    fractions,
+    one_of,
+    parse_toml,
+    positive,
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +74,8 @@ def test_a_table_becomes_a_dataclass() -> None:
         ({"count": "3"}, "count must be int, not '3'"),
         ({"count": True}, "count must be int, not True"),
         ({"count": 2**63}, r"count must be below 2\^63"),
+        ({"count": 10**400}, r"count must be below 2\^63"),
+        ({"fraction": 10**400}, r"fraction must be below 2\^63"),
         ({"fraction": "x"}, "fraction must be float, not 'x'"),
         ({"fraction": float("nan")}, "fraction must be finite"),
         ({"pair": [1]}, r"pair must be tuple\[int, int\], not \[1\]"),
@@ -81,3 +98,37 @@ def test_a_required_key_may_not_be_missing() -> None:
         build(Outer, {})
     with pytest.raises(ValueError, match="the settings must be a table, not 3"):
         build(Outer, 3)
+
+
+#: TOML files that a parser may give up on, or that later steps may.
+HOSTILE = {
+    "arrays": "a = " + "[" * 5000 + "]" * 5000,
+    "tables": "a = " + "{a=" * 5000 + "1" + "}" * 5000,
+    "names": "[" + ".".join("a" * 3000) + "]",
+    "digits": "seed = " + "9" * 5000,
+    "number": "seed = " + "9" * 400,
+    "date": "seed = 2020-01-01",
+    "bytes": "seed = '\udcff'",
+    "syntax": "seed = [",
+}
+
+
+@pytest.mark.parametrize(
+    "load",
+    [load_training, load_loop, load_experiment, lambda path: read_config(path, parse_clock)],
+    ids=["training", "loop", "lab", "tune"],
+)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_toml_is_an_error_of_the_file(load: Any, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.toml"
+    path.write_bytes(HOSTILE[name].encode(errors="surrogateescape"))
+    with pytest.raises(ValueError, match=r"hostile\.toml: ") as caught:
+        load(path)
+    assert type(caught.value).__module__.startswith("komadori.")
+
+
+def test_deep_toml_is_read_up_to_a_limit() -> None:
+    depth = MAX_DEPTH - 1
+    assert parse_toml("a = " + "[" * depth + "]" * depth)
+    with pytest.raises(ValueError, match="nested more than 100 deep"):
+        parse_toml("a = " + "[" * MAX_DEPTH + "]" * MAX_DEPTH)

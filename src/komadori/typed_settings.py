@@ -7,12 +7,52 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import tomllib
 import types
 import typing
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+#: Maximum depth of tables and arrays within each other in a TOML file.
+MAX_DEPTH = 100
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file. Raises OSError, and ValueError that names the file for all that is wrong in
+    it, also for a number of thousands of digits or nesting beyond `MAX_DEPTH`."""
+    try:
+        return parse_toml(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raises ValueError."""
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    except ValueError as error:
+        if isinstance(error, tomllib.TOMLDecodeError):
+            raise
+        raise ValueError("a number has too many digits") from error
+    level: list[Any] = [table]
+    for _ in range(MAX_DEPTH):
+        level = [
+            item
+            for value in level
+            for item in (value.values() if isinstance(value, dict) else value)
+            if isinstance(item, dict | list)
+        ]
+        if not level:
+            return table
+    raise ValueError(_TOO_DEEP)
+
+
+_TOO_DEEP = f"tables or arrays are nested more than {MAX_DEPTH} deep"
 
 
 def build(
@@ -60,11 +100,13 @@ def convert(value: Any, hint: Any, key: str) -> Any:
     elif isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return value if isinstance(value, hint) else build(hint, value, key)
     elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, int):  # it may have too many digits for a float
+            value = convert(value, int, key)
         if not math.isfinite(value):
             raise ValueError(f"{key} must be finite, not {value}")
         return float(value)
     elif hint is int and type(value) is int and abs(value) >= 2**63:
-        raise ValueError(f"{key} must be below 2^63, not {value:.3g}")
+        raise ValueError(f"{key} must be below 2^63")
     elif type(value) is hint or (kind is Mapping and isinstance(value, Mapping)):
         return value
     expected = str(hint) if items else getattr(hint, "__name__", str(hint))

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +36,7 @@ from komadori.lab.learner import Learner
 from komadori.lab.network_learner import NetworkLearner
 from komadori.lab.size import LabError, Size
 from komadori.training import Config
-from komadori.typed_settings import build
+from komadori.typed_settings import build, read_toml
 
 #: The learners by the name in an experiment's `learner`.
 LEARNERS: Mapping[str, Learner] = {"network": NetworkLearner(), "kpp": KppLearner()}
@@ -168,11 +167,11 @@ class Experiment:
 def load(path: Path) -> Experiment:
     """Read an experiment file. Raises LabError for any error in it or in a variant's config."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = read_toml(path)
     except OSError as error:
         raise LabError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise LabError(f"{path}: {error}") from error
+    except ValueError as error:
+        raise LabError(str(error)) from error
     for one in table.get("variants", []):
         if "set" in one:
             one["settings"] = one.pop("set")
@@ -220,8 +219,8 @@ def load_all(folder: Path = FOLDER) -> list[Experiment]:
 def is_experiment(path: Path) -> bool:
     """Whether the file is an experiment of variants, not a training config."""
     try:
-        return "variants" in tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return "variants" in read_toml(path)
+    except (OSError, ValueError):
         return False
 
 

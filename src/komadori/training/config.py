@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import tomllib
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from typing import Any
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.nets import FAMILIES, NetConfig, UnknownNetError, parse
 from komadori.nets.registry import family_of
-from komadori.typed_settings import convert
+from komadori.typed_settings import convert, parse_toml, read_toml
 
 #: Settings of older files by their present names.
 _RENAMED = {
@@ -324,11 +323,11 @@ def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
     """Read a TOML file; each override is `section.key=value` with a TOML value or plain text."""
     path = Path(path)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = read_toml(path)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
     return config_from_dict(table, str(path), overrides)
 
 
@@ -336,7 +335,7 @@ def config_from_dict(
     table: Mapping[str, Any], where: str = "config", overrides: Sequence[str] = ()
 ) -> Config:
     """The config of a plain table; errors name its origin `where`. Raises ConfigError."""
-    merged = json.loads(json.dumps(table))
+    merged = json.loads(json.dumps(table, default=str))  # a date of TOML becomes text
     origin: dict[str, str] = {}
     for override in overrides:
         key, separator, text = override.partition("=")
@@ -364,8 +363,8 @@ def _check(condition: bool, text: str) -> None:
 
 def _toml_value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}")["value"]
+    except ValueError:
         return text
 
 

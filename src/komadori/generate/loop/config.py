@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from komadori.arena.elo import Sprt
 from komadori.generate.loop.learners import LEARNERS
 from komadori.generate.loop.plugins import GAMES, RELABELLERS
-from komadori.typed_settings import at_least, build
+from komadori.typed_settings import at_least, build, read_toml
 
 
 class LoopConfigError(ValueError):
@@ -138,10 +137,9 @@ class LoopConfig:
 def load_config(path: Path | str) -> LoopConfig:
     """Read a TOML file. Raises LoopConfigError that names the file and the key, OSError."""
     try:
-        with Path(path).open("rb") as file:
-            table = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise LoopConfigError(f"{path}: {error}") from error
+        table = read_toml(Path(path))
+    except ValueError as error:
+        raise LoopConfigError(str(error)) from error
     try:
         return config_from_dict(table)
     except LoopConfigError as error:
