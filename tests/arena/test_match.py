@@ -310,6 +310,42 @@ def test_an_interrupted_match_resumes(tmp_path: Path) -> None:
         arena.play_match("material", "random", games=8, seed=5, out=tmp_path)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"index": None},
+        {"index": 1e999},
+        {"opening": "a"},
+        {"names": 3},
+        {"moves": 3},
+        {"moves": ["zz"]},
+        {"moves": ["5a5a"]},
+        {"sfen": "x"},
+        {"winner": 3},
+        {"winner": ["draw"]},
+        {"reason": ["time"]},
+        {"scores_cp": {"a": 1}},
+        {"times_ms": [1e999]},
+        {"opening_plies": 1e9},
+    ],
+    ids=str,
+)
+def test_a_damaged_game_is_named_and_kept(change: dict[str, Any], tmp_path: Path) -> None:
+    def resume() -> None:
+        arena.play_match(
+            "random", "random", conditions=Conditions(max_plies=12), games=2, out=tmp_path
+        )
+
+    resume()
+    path = tmp_path / "games.jsonl"
+    terms, first, second = path.read_text().splitlines()
+    path.write_text("\n".join((terms, json.dumps({**json.loads(first), **change}), second, "")))
+    before = path.read_bytes()
+    with pytest.raises(arena.MatchStoreError, match=r"games\.jsonl, line 2: "):
+        resume()
+    assert path.read_bytes() == before
+
+
 def test_a_match_that_is_being_played_is_left_alone(tmp_path: Path) -> None:
     def intrude(record: arena.GameRecord, result: arena.MatchResult) -> None:
         with pytest.raises(InUseError, match="in use by process"):

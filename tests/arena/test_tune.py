@@ -127,6 +127,47 @@ def test_an_engine_is_tuned_by_games_and_resumes(engine: str, tmp_path: Path) ->
         tune(engine, skill(60, start=40), out)
 
 
+DAMAGED_PAIRS: list[dict[str, object]] = [
+    {"theta": 3},
+    {"theta": {"Skill": 50}},
+    {"theta": {"Skill": math.nan, "Idle": 5}},
+    {"theta": {"Skill": 1e9, "Idle": 5}},
+    {"theta": {"Skill": "50", "Idle": 5}},
+    {"wins": None},
+    {"wins": -1},
+    {"iteration": math.inf},
+    {"iteration": 99},
+    {"iteration": 1},
+    {"failures": True},
+]
+
+
+@pytest.mark.parametrize("change", DAMAGED_PAIRS, ids=str)
+def test_a_damaged_pair_is_named_and_kept(
+    change: dict[str, object], engine: str, tmp_path: Path
+) -> None:
+    tune(engine, skill(2), tmp_path)
+    path = tmp_path / "tune.jsonl"
+    terms, first, second = path.read_text().splitlines()
+    damaged = json.dumps({**json.loads(first), **change})
+    path.write_text("\n".join((terms, damaged, second, "")))
+    before = path.read_bytes()
+    # The second pair notices that the first has its number.
+    line = 3 if change == {"iteration": 1} else 2
+    with pytest.raises(MatchStoreError, match=rf"tune\.jsonl, line {line}: {next(iter(change))}"):
+        tune(engine, skill(2), tmp_path)
+    assert path.read_bytes() == before
+
+
+def test_terms_of_another_form_are_another_tuning(engine: str, tmp_path: Path) -> None:
+    tune(engine, skill(1), tmp_path)
+    path = tmp_path / "tune.jsonl"
+    terms, rest = path.read_text().split("\n", 1)
+    path.write_text(json.dumps({**json.loads(terms), "files": [3]}) + "\n" + rest)
+    with pytest.raises(MatchStoreError, match="another tuning: files: "):
+        tune(engine, skill(1), tmp_path)
+
+
 def test_komadori_searchers_take_options_between_games(tmp_path: Path) -> None:
     config = TuneConfig((Parameter("C_init", 144, 10, 400, 60),), pairs=3, opening_plies=2)
     tuning = tune("model:random:1?nodes=8", config, tmp_path / "a")
@@ -169,6 +210,8 @@ def test_the_example_is_a_file_of_parameters(tmp_path: Path) -> None:
         ("[parameters.a]\nstart='9'\nmin=0\nmax=2", "no number"),
         ("[parameters.a]\nstart=nan\nmin=0\nmax=2", "not finite"),
         ("[parameters.a]\nstart=1\nmin=0\nmax=2\nstep=0", "above 0"),
+        (f"[parameters.a]\nstart=1\nmin=0\nmax={'9' * 400}", "parameters.a.max is beyond 1e"),
+        ("[parameters.a]\nstart=1\nmin=0\nmax=2\nstep=1e300", "parameters.a.step is beyond 1e"),
         ("[conditions]\nclock='x'\n[parameters.a]\nstart=1\nmin=0\nmax=2", "MAIN"),
         ("[conditions]\nnodez=1\n[parameters.a]\nstart=1\nmin=0\nmax=2", "conditions.nodez"),
         *(

@@ -8,9 +8,9 @@ declaration, by exceeding its time, and if its engine fails.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from komadori.arena.openings import Opening
 from komadori.search.defaults import PLAYER_NODES
@@ -180,10 +180,36 @@ class GameRecord:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> GameRecord:
-        """Raises TypeError if fields are missing or unknown."""
+        """Raises TypeError if fields are missing or unknown or have another type."""
         record = cls(**data)
-        record.names = (str(record.names[0]), str(record.names[1]))
+        for name, is_sound in _FIELDS.items():
+            if not is_sound(getattr(record, name)):
+                raise TypeError(f"a game's {name} can't be {getattr(record, name)!r}")
+        record.names = (record.names[0], record.names[1])
         return record
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _is_list(value: Any, *kinds: type) -> bool:
+    return isinstance(value, list) and all(type(item) in kinds for item in value)
+
+
+#: What a field read from JSON may hold.
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("index", "opening", "opening_plies", "seed"), _is_count),
+    "names": lambda value: _is_list(value, str) and len(value) == 2,
+    "first_is_black": lambda value: isinstance(value, bool),
+    "sfen": lambda value: isinstance(value, str),
+    "moves": lambda value: _is_list(value, str),
+    "winner": lambda value: value in get_args(Winner),
+    "reason": lambda value: value in get_args(Reason),
+    "detail": lambda value: isinstance(value, str),
+    "scores_cp": lambda value: _is_list(value, int, type(None)),
+    "times_ms": lambda value: _is_list(value, int, type(None)),
+}
 
 
 def play_game(

@@ -129,10 +129,14 @@ def _difference(key: str, found: Any, expected: Any) -> str:
             if a != b:
                 return f"its opening {number} differs"
         return ""
-    if key == "files" and isinstance(found, list) and len(found) == len(expected):
+    if key == "files" and _are_tables(found) and len(found) == len(expected):
         for side, a, b in zip("AB", found, expected, strict=False):
             for name in sorted(a.keys() | b.keys()):
                 if a.get(name) != b.get(name):
                     return f"{name} (player {side}) has changed since it began"
         return ""
     return f"{key}: {found!r} there, {expected!r} here" if found != expected else ""
+
+
+def _are_tables(found: Any) -> bool:
+    return isinstance(found, list) and all(isinstance(one, dict) for one in found)

@@ -18,6 +18,9 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+#: Largest number of a parameter; the arithmetic stays finite.
+LARGEST = 1e15
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -37,6 +40,8 @@ class Parameter:
         for key in ("start", "min", "max", "step", "rate"):
             if not math.isfinite(getattr(self, key)):
                 raise ValueError(f"{self.name}: {key} is not finite")
+            if abs(getattr(self, key)) > LARGEST:
+                raise ValueError(f"{self.name}: {key} is beyond {LARGEST:g}")
         if not self.min < self.max:
             raise ValueError(f"{self.name}: min {self.min:g} isn't below max {self.max:g}")
         if not self.min <= self.start <= self.max:

@@ -40,7 +40,8 @@ class MatchStore(Journal):
         for number, row in enumerate(self.rows(), 2):
             try:
                 record = GameRecord.from_json(row)
-            except TypeError as error:
+                to_game(record)  # its moves can be made
+            except (TypeError, ValueError, OverflowError) as error:
                 raise self.damage(number, error) from error
             yield record
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import random
 import threading
 import time
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,9 +22,10 @@ from komadori.arena.journal import Journal
 from komadori.arena.limits import check_limits, describe
 from komadori.arena.openings import Opening, choose, random_openings, read_openings
 from komadori.arena.page import fill_template
-from komadori.arena.spsa import Parameter, Spsa, Trial
+from komadori.arena.spsa import LARGEST, Parameter, Spsa, Trial
 from komadori.arena.workers import Job, WorkerError, run_jobs
 from komadori.atomic import write_text
+from komadori.typed_settings import read_toml
 from komadori.wording import counted
 
 #: Consecutive engine failures that end a tuning.
@@ -62,9 +62,9 @@ def read_config(path: Path, parse_clock: Callable[[str], dict[str, int]]) -> Tun
     `parse_clock` parses `clock = "10+0.1"` to fields of Conditions.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TuneConfigError(f"{path}: {error}") from error
+        data = read_toml(path)
+    except ValueError as error:
+        raise TuneConfigError(str(error)) from error
     try:
         return _config(data, parse_clock)
     except (ValueError, TypeError) as error:
@@ -128,6 +128,8 @@ def _parameter(name: str, table: Any) -> Parameter:
     for key, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"parameters.{name}.{key} is {value!r}, no number")
+        if abs(value) > LARGEST:
+            raise ValueError(f"parameters.{name}.{key} is beyond {LARGEST:g}")
     whole = all(isinstance(given[key], int) for key in ("start", "min", "max"))
     given.setdefault("step", (given["max"] - given["min"]) / 20)
     return Parameter(name, **given, is_integer=kind == "int" or (kind is None and whole))
@@ -201,7 +203,9 @@ def tune(
     openings = _openings(config)
     folder = Path(out)
     with Journal(folder, "tune.jsonl", _terms(player, config, openings)) as journal:
-        for row in journal.rows():
+        for number, row in enumerate(journal.rows(), 2):
+            if what := _damage(tuning, row):
+                raise journal.damage(number, ValueError(what))
             _replay(tuning, row)
         _play(tuning, openings, journal, concurrency, on_pair, folder / "index.html")
         write_page(folder / "index.html", tuning)
@@ -229,6 +233,21 @@ def _terms(player: str, config: TuneConfig, openings: Sequence[Opening]) -> dict
         "spsa": [config.alpha, config.gamma, config.stability],
         "openings": [short_digest("\n".join(map(str, openings)))],
     }
+
+
+def _damage(tuning: Tuning, row: Mapping[str, Any]) -> str:
+    """What is wrong with a row of the journal, or "": only sound rows may be replayed."""
+    for key in ("iteration", "wins", "losses", "draws", "failures"):
+        if type(row.get(key)) is not int or row[key] < 0:
+            return f"{key} is {row.get(key)!r}, no count"
+    if row["iteration"] >= tuning.config.pairs or row["iteration"] in tuning.iterations:
+        return f"iteration {row['iteration']} is finished already, or there is no such iteration"
+    theta = row.get("theta")
+    for p in tuning.config.parameters:
+        value: Any = theta.get(p.name) if isinstance(theta, dict) else None
+        if type(value) not in (int, float) or not p.min <= value <= p.max:
+            return f"theta of {p.name} is {value!r}, no number from {p.min:g} to {p.max:g}"
+    return ""
 
 
 def _replay(tuning: Tuning, row: Mapping[str, Any]) -> None:
