@@ -25,6 +25,13 @@ def _symbol(match: re.Match[str]) -> str:
     return chr(0x2400 + code) if code < 0x20 else "\ufffd"
 
 
+def what_is_wrong(error: Exception) -> str:
+    """Describe an error met while reading a file, without the file's contents."""
+    if isinstance(error, KeyError):
+        return f"{on_one_line(error.args[0])!r} is missing"
+    return on_one_line(error)[:200] or type(error).__name__
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Format a number with its noun: `1 game`, `2,000 games`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

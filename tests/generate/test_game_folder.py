@@ -132,6 +132,13 @@ def test_other_settings_are_refused_by_name(tmp_path) -> None:
     (tmp_path / "settings.json").write_text("{")
     with pytest.raises(FolderError, match=r"settings\.json: damaged"):
         GameFolder(tmp_path, {})
+    (tmp_path / "settings.json").write_bytes(b'{"text": "' + b"x" * 10_000 + b'\xff"}')
+    with pytest.raises(FolderError, match=r"damaged: 'utf-8' codec can't decode") as caught:
+        GameFolder(tmp_path, {})
+    assert len(str(caught.value)) < len(str(tmp_path)) + 200  # without the file's contents
+    (tmp_path / "settings.json").write_text("{}")
+    with pytest.raises(FolderError, match=r"damaged: 'format' is missing"):
+        GameFolder(tmp_path, {})
 
 
 def test_a_folder_begun_before_a_setting_existed_is_resumed(tmp_path) -> None:

@@ -32,6 +32,7 @@ from komadori.records import Winner
 from komadori.records.files import atomic_writer
 from komadori.records.parts import PositionSet
 from komadori.run_lock import RunLock
+from komadori.wording import what_is_wrong
 
 FORMAT = "komadori-games"
 FORMAT_VERSION = 1
@@ -435,7 +436,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise FolderError(f"{folder}: holds no generated games (no settings.json)") from error
     except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FolderError(f"{path}: damaged: {error!r}") from error
+        raise FolderError(f"{path}: damaged: {what_is_wrong(error)}") from error
     return about
 
 
@@ -446,7 +447,7 @@ def read_counts(path: Path) -> Counts | None:
     except FileNotFoundError:
         return None
     except (KeyError, TypeError, ValueError) as error:
-        raise FolderError(f"{path}: damaged: {error!r}") from error
+        raise FolderError(f"{path}: damaged: {what_is_wrong(error)}") from error
 
 
 def games_so_far(folder: Path) -> int:

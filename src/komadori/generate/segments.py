@@ -24,6 +24,7 @@ from komadori.records.formats import guess_format
 from komadori.records.samples import samples_of
 from komadori.rules import RulesError
 from komadori.run_lock import RunLock
+from komadori.wording import what_is_wrong
 
 FORMAT = "komadori-labels"
 FORMAT_VERSION = 1
@@ -177,7 +178,7 @@ class SegmentFolder(Generic[C]):
                 raise FolderError(f"{settings}: not labels of this version")
             old = stored["settings"]
         except (ValueError, KeyError, TypeError) as error:
-            raise FolderError(f"{settings}: damaged: {error!r}") from error
+            raise FolderError(f"{settings}: damaged: {what_is_wrong(error)}") from error
         if conflict := settings_conflict(self.path, old, card):
             raise FolderError(conflict)
 

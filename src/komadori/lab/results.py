@@ -15,6 +15,7 @@ from filelock import FileLock
 from komadori.atomic import write_text
 from komadori.lab.experiment import Experiment, Variant
 from komadori.lab.size import LabError, Size
+from komadori.wording import what_is_wrong
 
 FORMAT_VERSION = 1
 #: Older names of measures.
@@ -75,7 +76,7 @@ class Store:
                 raise LabError(f"{path}: format version {table['format_version']}")
             return [_record(entry) for entry in table["records"]]
         except (ValueError, KeyError, TypeError) as error:
-            raise LabError(f"{path}: not a file of results: {error!r}") from error
+            raise LabError(f"{path}: not a file of results: {what_is_wrong(error)}") from error
 
     def add(self, experiment: str, record: Record) -> None:
         """Add a record; replaces one of the same variant, seed and size."""

@@ -30,6 +30,7 @@ from komadori.records.formats import guess_format
 from komadori.records.games import GameReader
 from komadori.records.sample_moves import SampleMoves, samples_with_moves
 from komadori.records.samples import SampleReader, Samples, few_games, load_samples, samples_of
+from komadori.wording import what_is_wrong
 
 FORMAT_VERSION = 2
 #: Size from which files of games are decoded a few games at a time.
@@ -185,7 +186,7 @@ def _open(place: Path) -> Samples:
         rows = about["rows"]
         skipped = [Skipped(Path(one[0]), *one[1:]) for one in about["skipped"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise RecordError(f"{place}: a damaged cache, remove it: {error!r}") from error
+        raise RecordError(f"{place}: a damaged cache, remove it: {what_is_wrong(error)}") from error
     columns = {}
     for name, column in samples_of([]).columns().items():
         columns[name] = _map(place, name, column.dtype, (rows, *column.shape[1:]))
