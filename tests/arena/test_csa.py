@@ -404,9 +404,7 @@ def test_a_password_in_names_reasons_and_errors_is_hidden(
     hostile = SUMMARY.replace("Your_Turn:-", "Your_Turn:hunter2")
     server = ScriptedServer("LOGIN:one OK", f"BEGIN Game_Summary\n{hostile}\nEND Game_Summary")
     account = CsaAccount("127.0.0.1", "one", "game,hunter2", server.port)
-    stop = threading.Event()
-    threading.Timer(1.0, stop.set).start()
-    CsaClient(account, make("random")).play(1, stop)
+    CsaClient(account, make("random")).play(1, StopAtFirstError())
     assert "Your_Turn is '***'" in caplog.text
     assert "hunter2" not in caplog.text
 
@@ -444,6 +442,13 @@ def test_a_record_that_cannot_be_written_is_logged(
     first, _ = play(CsaServer(max_moves=4), out=place)
     assert len(first[0].moves) == 4
     assert " ".join(first[0].moves) in caplog.text
+
+
+class StopAtFirstError(threading.Event):
+    """Ends the client instead of its wait before it connects again."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return True
 
 
 class ScriptedServer:
