@@ -106,7 +106,9 @@ def convert(value: Any, hint: Any, key: str) -> Any:
             raise ValueError(f"{key} must be finite, not {value}")
         return float(value)
     elif hint is int and type(value) is int and abs(value) >= 2**63:
-        raise ValueError(f"{key} must be below 2^63")
+        bits = value.bit_length()
+        number = f"{value:.3g}" if bits < 1000 else f"about 2^{bits}"  # floats end at 2^1024
+        raise ValueError(f"{key} must be below 2^63, not {number}")
     elif type(value) is hint or (kind is Mapping and isinstance(value, Mapping)):
         return value
     expected = str(hint) if items else getattr(hint, "__name__", str(hint))
