@@ -108,6 +108,8 @@ HOSTILE = {
     "digits": "seed = " + "9" * 5000,
     "number": "seed = " + "9" * 400,
     "date": "seed = 2020-01-01",
+    "variants": "variants = 3",
+    "variant": "variants = [3]",
     "bytes": "seed = '\udcff'",
     "syntax": "seed = [",
 }

@@ -616,3 +616,17 @@ def test_divergence_at_step_0_is_a_step():
     (found,) = claims.judge([fails], runs)
     assert found.verdict == "holds"
     assert found.comparisons[0].text == ", ".join(["diverged at step 0"] * 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 100_000, r"name\.json: not a file of results: "),
+        ('{"format_version": 99}', r"^[^:]*name\.json: format version 99$"),
+        ('{"format_version": 1, "records": [{}]}', "'measures' is missing"),
+    ],
+)
+def test_damaged_results_are_named(text, message, tmp_path) -> None:
+    (tmp_path / "name.json").write_text(text)
+    with pytest.raises(LabError, match=message):
+        Store(tmp_path).records("name")

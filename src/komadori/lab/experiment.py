@@ -172,8 +172,9 @@ def load(path: Path) -> Experiment:
         raise LabError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
         raise LabError(str(error)) from error
-    for one in table.get("variants", []):
-        if "set" in one:
+    variants = table.get("variants", [])
+    for one in variants if isinstance(variants, list) else []:
+        if isinstance(one, dict) and "set" in one:
             one["settings"] = one.pop("set")
     try:
         experiment = build(Experiment, {**table, "name": path.stem})

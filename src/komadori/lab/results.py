@@ -75,7 +75,9 @@ class Store:
             if table["format_version"] != FORMAT_VERSION:
                 raise LabError(f"{path}: format version {table['format_version']}")
             return [_record(entry) for entry in table["records"]]
-        except (ValueError, KeyError, TypeError) as error:
+        except LabError:
+            raise
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise LabError(f"{path}: not a file of results: {what_is_wrong(error)}") from error
 
     def add(self, experiment: str, record: Record) -> None:
