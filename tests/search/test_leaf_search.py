@@ -77,11 +77,17 @@ def test_many_positions_searched_at_once_use_it_too() -> None:
     boards = [Board(), Board("startpos moves 7g7f 3c3d 8h2b+ 4a3b"), Board(SHARP)]
     options = PuctOptions(leaf_weight=1.0, leaf_nodes=NODES, root_mate_plies=0)
     search: ManySearch[int] = ManySearch(UniformEvaluator(1), Effort(nodes=1), options)
-    for _ in range(2):  # the second time the same
-        found = dict(search.search(enumerate(boards)))
-        for number, board in enumerate(boards):
-            alone = min(max(searched(board), 0.001), 0.999)
-            assert found[number].win_rate == pytest.approx(alone, abs=1e-3)
+    for board in boards:
+        (_, found), *_ = search.search([(0, board)])
+        alone = min(max(searched(board), 0.001), 0.999)
+        assert found.win_rate == pytest.approx(alone, abs=1e-3)
+    # Together they share the search's histories; the same positions give the same again.
+    once, again = (
+        {number: found.win_rate for number, found in search.search(enumerate(boards))}
+        for _ in range(2)
+    )
+    assert once == again
+    assert all(abs(value - 0.5) > 0.01 for value in once.values())
 
 
 def test_bad_settings_are_named(tmp_path) -> None:
