@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import unicodedata
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ SHORTENED: dict[str, tuple[str, ...]] = {
     "linear train two-piece": ("--iterations", "1", "--positions", "20", "--set=updates=1"),
     "linear train kpp": ("--epochs", "1"),
     "linear train nnue": ("--epochs", "1"),
+    "linear distill": ("--set=chunks=1", "--set=draws=20", "--set=test_positions=20"),
     "linear loop": (
         "--rounds",
         "1",
@@ -190,6 +192,8 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = after_quickstart(tmp_path_factory.mktemp("readme"))
     for name in ("my.onnx", "large.onnx"):
         write_random_resnet(folder / name, 1, 8)
+    bundled = resources.files("komadori") / "data" / "nnue-k-p.bin"
+    (folder / "stronger.bin").write_bytes(bundled.read_bytes())
     games = []
     for game in records.read_games(records.sample_path()):
         games.append(game)
