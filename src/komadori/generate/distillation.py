@@ -80,8 +80,8 @@ class Settings:
     """Adam's learning rate; cosine annealing to `last_rate`."""
     last_rate: float = 1e-5
     average: float = 0.999
-    """Decay per step of the moving average of the weights, which is the network that is saved: the
-    weights themselves fluctuate by an evaluation of tens of centipawns."""
+    """Decay per step of the moving average of the weights, which is the network that is saved: with
+    the weights of any one step, all evaluations are off by tens of centipawns."""
     leak: float = 0.01
     """Fraction of the gradient that passes through a clipped hidden unit if it opens the unit."""
     test_positions: int = 100_000
