@@ -4,6 +4,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -87,6 +88,7 @@ void bind_alphabeta(nb::module_& m) {
         .def_rw("reductions", &Parts::reductions)
         .def_rw("check_extension", &Parts::check_extension)
         .def_rw("singular_extension", &Parts::singular_extension)
+        .def_rw("corrections", &Parts::corrections)
         .def_rw("mate_in_one", &Parts::mate_in_one)
         .def_rw("mate_distance", &Parts::mate_distance)
         .def_rw("aspiration", &Parts::aspiration)
@@ -118,12 +120,35 @@ void bind_alphabeta(nb::module_& m) {
             nb::for_setter(nb::sig("def turns(self, turns: Turns | None, /) -> None")))
         .def_rw("parts", &Options::parts)
         .def(
+            "set_constant",
+            [](Options& o, const std::string& name, int value) {
+                for (const ConstantField& field : CONSTANT_FIELDS) {
+                    if (name == field.name) {
+                        o.constants.*field.member = value;
+                        return;
+                    }
+                }
+                throw nb::key_error(name.c_str());
+            },
+            nb::arg("name"), nb::arg("value"), "Set one of constants().")
+        .def(
             "set_draw_scores",
             [](Options& o, Score black, Score white) {
                 o.draw_score[BLACK] = black;
                 o.draw_score[WHITE] = white;
             },
             nb::arg("black_cp"), nb::arg("white_cp"));
+
+    m.def(
+        "constants",
+        [] {
+            const Constants defaults;
+            std::vector<std::tuple<std::string, int, int, int>> all;
+            for (const ConstantField& field : CONSTANT_FIELDS)
+                all.emplace_back(field.name, defaults.*field.member, field.least, field.most);
+            return all;
+        },
+        "The search's tunable constants: (name, value, minimum, maximum).");
 
     nb::class_<Info>(m, "Info", "One line of an iteration.")
         .def_ro("depth", &Info::depth)

@@ -67,7 +67,7 @@ def test_a_policy_that_knows_better_cuts_off_earlier() -> None:
         every, by_first = 0, 0
         for sfen in (MIDDLE, MATSURI):
             limits = core.Limits()
-            limits.nodes = 5000
+            limits.nodes = 10_000
             engine.new_game()
             engine.start(Board(sfen), limits)
             while engine.is_searching:

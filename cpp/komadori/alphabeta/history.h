@@ -44,11 +44,31 @@ using CaptureHistory = ByPieceTo<HistoryScore<CAPTURE_LIMIT>[16]>;  // [..][capt
 // Continuation history of one earlier move: scores of the moves 1, 2, 4 or 6 plies after it.
 using ContinuationRow = ByPieceTo<HistoryScore<CONTINUATION_LIMIT>>;
 
+// Evaluation errors of the positions that share a feature, by side to move (Stockfish's correction
+// history).
+constexpr int CORRECTION_LIMIT = 1024;
+constexpr std::size_t CORRECTIONS = 1 << 14;
+using Correction = HistoryScore<CORRECTION_LIMIT>;
+using CorrectionHistory = Correction[2][CORRECTIONS];
+
+constexpr std::size_t PAWN_ROWS = 512;
+constexpr int LOW_PLIES = 4;
+
+// Weights of the histories in the order of quiet moves, 1/16.
+struct OrderWeights {
+    int butterfly = 32, one = 32, two = 16, four = 16, pawns = 0, low_ply = 0;
+};
+
 struct Histories {
+    OrderWeights weights;
     ButterflyHistory butterfly;
     CaptureHistory capture;
     ByPieceTo<std::uint16_t> counter;  // move16 that refuted the move
     ByPieceTo<ContinuationRow> continuation;
+    ContinuationRow pawns[PAWN_ROWS];                         // by the pawns on the board
+    HistoryScore<HISTORY_LIMIT> low_ply[LOW_PLIES][1 << 14];  // near the root of this search
+    // By the pawns, each side's other pieces, and the last two moves.
+    CorrectionHistory pawn_corrections, piece_corrections[2], move_corrections;
     ContinuationRow nothing;  // sentinel: the row of a null move and before the root
 
     static int butterfly_index(Move m) { return int(m.raw() & 0x3fff); }

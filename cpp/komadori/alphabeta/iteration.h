@@ -16,6 +16,7 @@ template <Evaluator E>
 void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves) {
     position_ = root;
     parts_ = shared_.options.parts;
+    set_constants(shared_.options.constants);
     root_turn_ = root.turn();
     root_draw_ = shared_.options.draw_score[root_turn_];
     evaluator_.reset(position_);
@@ -68,6 +69,17 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
 }
 
 template <Evaluator E>
+void Worker<E>::set_constants(const Constants& constants) {
+    c_ = constants;
+    reductions_.set(c_.reduction_log);
+    histories_->weights = {c_.order_butterfly, c_.order_one,   c_.order_two,
+                           c_.order_four,      c_.order_pawns, c_.order_low_ply};
+    std::memset(static_cast<void*>(histories_->low_ply), 0, sizeof histories_->low_ply);
+    has_corrections_ =
+        parts_.corrections && (c_.correction_pawns || c_.correction_pieces || c_.correction_moves);
+}
+
+template <Evaluator E>
 void Worker<E>::iterate() {
     const Limits& limits = shared_.limits;
     std::size_t lines = std::min<std::size_t>(std::size_t(std::max(shared_.options.multi_pv, 1)),
@@ -104,7 +116,8 @@ void Worker<E>::iterate() {
 template <Evaluator E>
 Score Worker<E>::search_root(int depth, std::size_t rank) {
     Score alpha = -INFINITE, beta = INFINITE, expected = root_moves_[rank].previous;
-    Score margin = 30;
+    Score margin = c_.aspiration;
+    last_pv_ = root_moves_[rank].pv;
     if (parts_.aspiration && depth >= 4 && !is_decisive(expected)) {
         alpha = expected - margin;
         beta = expected + margin;

@@ -23,19 +23,43 @@
 
 namespace komadori::alphabeta {
 
-// The base reduction of the move with number `count` at a depth, in 1/1024 plies.
-struct ReductionTable {
-    int log[256];
-    ReductionTable() {
-        for (int i = 0; i < 256; ++i) log[i] = int(24.0 * std::log(std::max(i, 1)));
-    }
-    int operator()(int depth, int count) const {
-        return log[std::min(depth, 255)] * log[std::min(count, 255)];
-    }
-};
-inline const ReductionTable REDUCTION;
+inline int bonus_of(const Constants& c, int depth) {
+    return std::min(c.bonus_slope * depth - c.bonus_offset, c.bonus_limit);
+}
+inline int malus_of(const Constants& c, int depth) {
+    return -std::min(c.malus_slope * depth - c.malus_offset, c.malus_limit);
+}
 
-constexpr int bonus_of(int depth) { return std::min(300 * depth - 200, 2500); }
+template <Evaluator E>
+Score Worker<E>::correction(Frame* f) {
+    const Color us = position_.turn();
+    std::uint64_t moves = 0;
+    for (int back : {1, 2}) {
+        const Move m = (f - back)->current;
+        moves = (moves ^ m.raw()) * GOLDEN_64;
+    }
+    Correction** slot = f->corrections;
+    slot[0] = &histories_->pawn_corrections[us][pawn_key() >> 40 & (CORRECTIONS - 1)];
+    for (Color side : {BLACK, WHITE}) {
+        std::uint64_t key = 0;
+        for (PieceType t : {LANCE, KNIGHT, SILVER, BISHOP, ROOK, KING})
+            key = mix(key, position_.pieces(side, t));
+        key = mix(key, position_.golds() & position_.pieces(side));
+        slot[1 + side] = &histories_->piece_corrections[side][us][key >> 40 & (CORRECTIONS - 1)];
+    }
+    slot[3] = &histories_->move_corrections[us][moves >> 40 & (CORRECTIONS - 1)];
+    return (c_.correction_pawns * *slot[0] + c_.correction_pieces * (*slot[1] + *slot[2]) +
+            c_.correction_moves * *slot[3]) /
+           CORRECTION_LIMIT;
+}
+
+template <Evaluator E>
+void Worker<E>::learn_correction(Frame* f, Score score, int depth) {
+    constexpr std::int64_t LARGEST = CORRECTION_LIMIT / 4;
+    const auto error = std::int64_t(score - f->static_eval) * depth;
+    const int bonus = int(std::clamp(error * c_.correction_rate / 1024, -LARGEST, LARGEST));
+    for (Correction* c : f->corrections) *c << bonus;
+}
 
 template <Evaluator E>
 void Worker<E>::reward_continuation(Frame* f, Piece p, Square to, int bonus) {
@@ -49,6 +73,12 @@ void Worker<E>::reward_continuation(Frame* f, Piece p, Square to, int bonus) {
 template <Evaluator E>
 void Worker<E>::reward_quiet(Frame* f, Move m, int bonus) {
     histories_->butterfly[position_.turn()][Histories::butterfly_index(m)] << bonus;
+    if (c_.order_pawns) {
+        histories_->pawns[pawn_row()](piece_after(position_.turn(), m), m.to()) << bonus;
+    }
+    if (c_.order_low_ply && f->ply < LOW_PLIES) {
+        histories_->low_ply[f->ply][Histories::butterfly_index(m)] << bonus;
+    }
     reward_continuation(f, piece_after(position_.turn(), m), m.to(), bonus);
 }
 
@@ -59,11 +89,15 @@ std::optional<Score> Worker<E>::null_move(Frame* f, Score beta, int depth, Score
                                           bool cut_node) {
     constexpr int VERIFY_DEPTH = 12;
     if (!parts_.null_move || (f - 1)->current.is_none() || eval < beta ||
-        f->static_eval < beta - 20 * depth - 30 * f->improving + 120 || !f->excluded.is_none() ||
-        f->ply < null_move_from_ply_ || is_decisive(beta)) {
+        f->static_eval <
+            beta - c_.null_per_ply * depth - c_.null_improving * f->improving + c_.null_base ||
+        !f->excluded.is_none() || (c_.null_cut_only && !cut_node) || f->ply < null_move_from_ply_ ||
+        is_decisive(beta)) {
         return std::nullopt;
     }
-    int reduction = 3 + depth / 4 + std::min((eval - beta) / 200, 4);
+    int reduction = (c_.null_reduction + c_.null_depth_reduction * depth) / 1024 +
+                    std::min((eval - beta) / c_.null_eval_divisor, 4);
+    f->reduction = 0;
     make_null(f);
     Score null_score = -search<Node::NON_PV>(f + 1, -beta, -beta + 1, depth - reduction, !cut_node);
     unmake_null();
@@ -77,13 +111,13 @@ std::optional<Score> Worker<E>::null_move(Frame* f, Score beta, int depth, Score
 }
 
 // ProbCut: whether a capture beats beta by a margin at reduced depth.
-constexpr Score PROBE_MARGIN = 220;
 constexpr int PROBE_REDUCTION = 4;
 
 template <Evaluator E>
 std::optional<Score> Worker<E>::probe(Frame* f, Score beta, int depth, Move table_move,
                                       bool cut_node) {
-    Score target = beta + PROBE_MARGIN;
+    Score target = beta + c_.probe_margin - c_.probe_improving * f->improving;
+    f->reduction = 0;
     MovePicker picker(position_, *histories_, table_move, target - f->static_eval);
     Bitboard pins = pinned();
     while (true) {
@@ -103,7 +137,7 @@ std::optional<Score> Worker<E>::probe(Frame* f, Score beta, int depth, Move tabl
         if (parts_.table && f->excluded.is_none()) {
             shared_.table.store(position_.key(), {.move16 = m.move16(),
                                                   .score = to_table(score, f->ply),
-                                                  .eval = f->static_eval,
+                                                  .eval = f->raw_eval,
                                                   .depth = depth - PROBE_REDUCTION + 1,
                                                   .bound = Bound::LOWER,
                                                   .was_pv = f->was_pv});
@@ -128,36 +162,58 @@ std::optional<Score> Worker<E>::prune_early(Frame* f, Score alpha, Score beta, i
     if (!excluding) {
         eval = evaluate_node(f, known);
         if (parts_.table && !known.hit) {
-            shared_.table.store(position_.key(), {.eval = f->static_eval,
-                                                  .depth = TranspositionTable::DEPTH_MIN,
-                                                  .was_pv = f->was_pv});
+            shared_.table.store(
+                position_.key(),
+                {.eval = f->raw_eval, .depth = TranspositionTable::DEPTH_MIN, .was_pv = f->was_pv});
         }
     }
     Score earlier = (f - 2)->static_eval != NO_SCORE ? (f - 2)->static_eval : (f - 4)->static_eval;
     f->improving = earlier == NO_SCORE || f->static_eval > earlier;
+    const Frame* above = f - 1;
+    if (KIND != Node::ROOT && !excluding && above->static_eval != NO_SCORE) {
+        const Score rise = f->static_eval + above->static_eval;  // of the opponent's loss
+        if (c_.evaluation_bonus && !above->current.is_none() && !is_capture(above->current)) {
+            const int bonus = std::clamp(-c_.evaluation_bonus * rise, -2000, 2000);
+            histories_->butterfly[opponent(position_.turn())]
+                                 [Histories::butterfly_index(above->current)]
+                << bonus;
+        }
+        if (c_.hindsight_more && above->reduction >= c_.hindsight_more && rise <= 0) ++depth;
+        if (c_.hindsight_less && above->reduction >= 2048 && depth >= 2 &&
+            rise > c_.hindsight_less) {
+            --depth;
+        }
+    }
 
     if (!IS_PV) {
         // Razoring: far below alpha near the leaves, only captures can raise the score enough.
         if (parts_.razoring && depth <= 4 && !is_decisive(alpha) && !excluding &&
-            eval < alpha - 200 - 130 * depth * depth) {
+            eval < alpha - c_.razor_base - c_.razor_square * depth * depth) {
             Score score = quiesce<Node::NON_PV>(f, alpha - 1, alpha, 0);
             if (score < alpha) return score;
         }
         // Reverse futility: far above beta near the leaves, the opponent can't recover enough.
-        if (parts_.futility && !f->was_pv && depth < 9 && !excluding && !is_decisive(eval) &&
-            !is_decisive(beta) &&
-            eval - 110 * (depth - f->improving) - (f - 1)->history / 300 >= beta) {
-            return eval;
+        if (parts_.futility && !f->was_pv && depth < c_.reverse_depth && !excluding &&
+            !is_decisive(eval) && !is_decisive(beta) &&
+            eval - c_.reverse_margin * depth + c_.reverse_improving * f->improving -
+                    (f - 1)->history * c_.reverse_history / 1024 >=
+                beta) {
+            return eval - (eval - beta) * c_.soft_reverse / 1024;
         }
         if (auto score = null_move(f, beta, depth, eval, cut_node)) return score;
     }
     // Internal iterative reduction: without a table move, search less deep.
     if (parts_.table && parts_.reductions && known.move.is_none()) {
-        if (IS_PV && depth >= 4) depth -= 2;
-        if (cut_node && depth >= 8) depth -= 2;
+        if (IS_PV && depth >= 4) depth -= c_.iterative_pv;
+        if (cut_node && depth >= 8) depth -= c_.iterative_cut;
     }
     bool refuted = known.hit && known.entry.depth >= depth - PROBE_REDUCTION + 1 &&
-                   known.score != NO_SCORE && known.score < beta + PROBE_MARGIN;
+                   known.score != NO_SCORE && known.score < beta + c_.probe_margin;
+    if (!IS_PV && parts_.probing && c_.probe_table_margin && !excluding && !is_decisive(beta) &&
+        known.bounds(Bound::LOWER) && known.entry.depth >= depth - 4 &&
+        known.score >= beta + c_.probe_table_margin && !is_decisive(known.score)) {
+        return beta + c_.probe_table_margin;
+    }
     if (!IS_PV && parts_.probing && depth > PROBE_REDUCTION && !is_decisive(beta) && !refuted) {
         return probe(f, beta, depth, known.move, cut_node);
     }
@@ -172,60 +228,72 @@ bool Worker<E>::is_futile(const Frame* f, Move m, int history, bool gives_check,
     if (gives_check) return false;
     if (is_capture(m)) {
         return reduced_depth < 7 && !f->in_check &&
-               f->static_eval + 200 + 200 * reduced_depth + gain(m) <= alpha;
+               f->static_eval + c_.capture_base + c_.capture_per_ply * reduced_depth + gain(m) <=
+                   alpha;
     }
-    if (reduced_depth < 6 && history < -4500 * depth) return true;
-    reduced_depth = std::max(reduced_depth + history / 13000, 0);
+    if (reduced_depth < 6 && history < -c_.history_pruning * depth) return true;
+    reduced_depth = std::max(reduced_depth + history / c_.history_depth, 0);
     return !f->in_check && reduced_depth < 12 &&
-           f->static_eval + 120 + 110 * reduced_depth <= alpha;
+           f->static_eval + c_.quiet_base + c_.quiet_per_ply * reduced_depth <= alpha;
 }
 
 // Whether to prune a move at this depth because its static exchange loses too much.
 template <Evaluator E>
 bool Worker<E>::fails_exchange(Move m, int history, bool gives_check, int depth,
                                int reduced_depth) const {
-    if (is_capture(m) || gives_check) return !exchange_gains(position_, m, -180 * depth);
-    reduced_depth = std::max(reduced_depth + history / 13000, 0);
-    return !exchange_gains(position_, m, -25 * reduced_depth * reduced_depth);
+    if (is_capture(m) || gives_check) {
+        const int history_margin = is_capture(m) ? capture_history(m) * c_.exchange_history : 0;
+        return !exchange_gains(position_, m, -c_.exchange_capture * depth - history_margin / 1024);
+    }
+    reduced_depth = std::max(reduced_depth + history / c_.history_depth, 0);
+    return !exchange_gains(position_, m, -c_.exchange_quiet * reduced_depth * reduced_depth);
 }
 
 // Plies to extend the move by. nullopt if the node returns at once: by multi-cut (other moves fail
 // high too) or because the search was stopped.
 template <Evaluator E>
 std::optional<int> Worker<E>::extension(Frame* f, Move m, bool gives_check, Score beta, int depth,
-                                        bool cut_node, const TableHit& known) {
+                                        bool is_pv, bool cut_node, const TableHit& known) {
     // Singular extension: all other moves fail well below the table score.
-    if (parts_.singular_extension && depth >= 7 && m == known.move && f->excluded.is_none() &&
-        known.hit && !is_decisive(known.score) && known.bounds(Bound::LOWER) &&
-        known.entry.depth >= depth - 3) {
-        Score below = known.score - 2 * depth;
+    if (parts_.singular_extension && depth >= c_.singular_depth && m == known.move &&
+        f->excluded.is_none() && known.hit && !is_decisive(known.score) &&
+        known.bounds(Bound::LOWER) && known.entry.depth >= depth - 3) {
+        Score below = known.score - c_.singular_margin * depth / 16;
         int count = f->move_count;
         f->excluded = m;
         Score others = search<Node::NON_PV>(f, below - 1, below, (depth - 1) / 2, cut_node);
         f->excluded = Move();
         f->move_count = count;
         if (is_stopped()) return std::nullopt;
-        if (others < below) return 1;
+        if (others < below) {
+            const Score margin = below - others - 150 * is_pv;
+            return 1 + (margin > c_.singular_double) + (margin > c_.singular_triple);
+        }
         if (below >= beta) return std::nullopt;
-        return known.score >= beta ? -1 : 0;
+        return known.score >= beta ? -c_.singular_negative : cut_node ? -c_.singular_cut : 0;
     }
-    return parts_.check_extension && gives_check && exchange_gains(position_, m, 0) ? 1 : 0;
+    return parts_.check_extension && gives_check && depth >= c_.check_depth &&
+                   exchange_gains(position_, m, 0)
+               ? 1
+               : 0;
 }
 
-// The reduction of a late move in plies.
+// The reduction of a late move, 1/1024 plies.
 template <Evaluator E>
 template <Node KIND>
-int Worker<E>::late_move_reduction(const Frame* f, Move m, int base, bool gives_check,
+int Worker<E>::late_move_reduction(const Frame* f, Move m, int base, bool gives_check, Score alpha,
                                    bool cut_node, const TableHit& known) const {
     int r = base;
-    if (f->was_pv) r -= 1;
-    if (cut_node) r += 2;
-    if (!known.move.is_none() && is_capture(known.move)) r += 1;
-    if (KIND != Node::NON_PV) r -= 1;
-    if (gives_check) r -= 1;
-    if ((f + 1)->cutoffs > 3) r += 1;
-    if (m == known.move) r -= 1;
-    return r - (f->history - 4000) / 14000;
+    if (f->was_pv) r -= c_.reduction_was_pv;
+    if (f->was_pv && known.score != NO_SCORE && known.score > alpha) r -= c_.reduction_table_above;
+    if (cut_node) r += c_.reduction_cut + known.move.is_none() * c_.reduction_cut_blind;
+    if (f->in_check) r -= c_.reduction_evasion;
+    if (!known.move.is_none() && is_capture(known.move)) r += c_.reduction_table_capture;
+    if (KIND != Node::NON_PV) r -= c_.reduction_pv;
+    if (gives_check) r -= c_.reduction_check;
+    if ((f + 1)->cutoffs > 3) r += c_.reduction_cutoffs;
+    if (m == known.move) r -= c_.reduction_table_move;
+    return r - (f->history - c_.reduction_history_base) * c_.reduction_history / 1024;
 }
 
 template <Evaluator E>
@@ -255,7 +323,7 @@ void Worker<E>::update_root_move(Frame* f, Move m, Score score, Score alpha, Sco
 // `depth`.
 template <Evaluator E>
 void Worker<E>::reward(Frame* f, Move best, int depth) {
-    int bonus = bonus_of(depth);
+    int bonus = bonus_of(c_, depth);
     Color us = position_.turn();
     if (!is_capture(best)) {
         reward_quiet(f, best, bonus);
@@ -301,6 +369,8 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
             return position_.count_legal_moves() == 0 ? mated_in(f->ply) : evaluate_here();
         }
     }
+    f->is_last_pv = IS_ROOT || ((f - 1)->is_last_pv && std::size_t(f->ply) <= last_pv_.size() &&
+                                (f - 1)->current == last_pv_[std::size_t(f->ply - 1)]);
     (f + 1)->excluded = Move();
     (f + 2)->killers[0] = (f + 2)->killers[1] = 0;
     (f + 2)->cutoffs = 0;
@@ -310,16 +380,24 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
     TableHit known = look_up(f, key);
     if (IS_ROOT) known.move = root_moves_[rank_].move;
     if (!excluding) f->was_pv = IS_PV || (known.hit && known.entry.was_pv);
-    if (!IS_PV && !excluding && known.allows_cutoff(beta, depth)) {
+    if (!IS_PV && !excluding && known.allows_cutoff(beta, depth) &&
+        (!c_.table_expected || depth > 5 || cut_node == (known.score >= beta))) {
         if (!known.move.is_none() && known.score >= beta) reward(f, known.move, depth);
+        if (const Move last = (f - 1)->current; c_.table_cut_malus && known.score >= beta &&
+                                                !last.is_none() && !is_capture(last) &&
+                                                (f - 1)->move_count <= 3) {
+            reward_continuation(f - 1, piece_after(opponent(us), last), last.to(),
+                                malus_of(c_, depth + 1) * c_.table_cut_malus / 1024);
+        }
         return known.score;
     }
     if (f->in_check) {
-        f->static_eval = NO_SCORE;
+        f->static_eval = f->raw_eval = NO_SCORE;
         f->improving = false;
     } else if (auto score = prune_early<KIND>(f, alpha, beta, depth, cut_node, known)) {
         return *score;
     }
+    if (is_stopped()) return 0;  // the searches above may have been interrupted
 
     OrderingHints order = hints(f, known.move);
     if (!excluding) order.priors = priors(IS_ROOT, depth);
@@ -349,17 +427,20 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         const int count = ++f->move_count;
         const bool capture = is_capture(m), gives_check = position_.gives_check(m);
         if (IS_PV) (f + 1)->line->length = 0;
-        const int history = capture ? 0 : picker.quiet_history();
+        const int history =
+            capture ? capture_history(m) * c_.capture_history / 16 : picker.quiet_history();
         int new_depth = depth - 1, reduction = 0;
         if (parts_.reductions) {
-            int scaled = REDUCTION(depth, count);
+            int scaled = reductions_(depth, count);
             Score window = std::max(beta - alpha, 1), root = std::max(root_window_, 1);
-            reduction =
-                (scaled + 900 - window * 800 / root) / 1024 + (!f->improving && scaled > 900);
+            reduction = scaled + c_.reduction_base - window * c_.reduction_window / root;
+            if (!f->improving && scaled > 900) reduction += c_.reduction_worse;
         }
-        if (!IS_ROOT && best > -MATE_BOUND && parts_.futility) {
-            if (count >= (4 + depth * depth) * (1 + f->improving)) skip_quiets = true;
-            int reduced_depth = std::max(new_depth - reduction, 0);
+        if (!IS_ROOT && best > -MATE_BOUND && parts_.futility &&
+            !(c_.keep_last_pv && f->is_last_pv)) {
+            if (10 * count >= (c_.late_base + c_.late_square * depth * depth) * (1 + f->improving))
+                skip_quiets = true;
+            int reduced_depth = std::max(new_depth - reduction / 1024, 0);
             if (is_futile(f, m, history, gives_check, alpha, depth, reduced_depth)) {
                 if (!capture) picker.skip_to_checks();
                 continue;
@@ -373,13 +454,16 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
             prefetch(m);
         }
         if (!IS_ROOT && f->ply < 2 * root_depth_) {
-            auto plies = extension(f, m, gives_check, beta, depth, cut_node, known);
-            if (!plies) return known.score - 2 * depth;  // the bound that extension() searched
+            auto plies = extension(f, m, gives_check, beta, depth, IS_PV, cut_node, known);
+            if (!plies)
+                return known.score -
+                       c_.singular_margin * depth / 16;  // the bound that extension() searched
             new_depth += *plies;
         }
 
         if (is_stopped()) return 0;  // the searches above may have been interrupted
         f->history = history;
+        f->reduction = 0;
         if (count > 1) {
             if (const Move next = picker.expected(); !next.is_none()) prefetch(next);
         }
@@ -387,13 +471,18 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         Score score = -INFINITE;
         if (parts_.reductions && depth >= 2 && count > 1 + (IS_PV && f->ply <= 1) &&
             (!capture || !f->was_pv || (cut_node && (f - 1)->move_count > 1))) {
-            int r = late_move_reduction<KIND>(f, m, reduction, gives_check, cut_node, known);
-            int reduced = std::clamp(new_depth - r, 1, std::max(new_depth + 1, 1));
+            int r = late_move_reduction<KIND>(f, m, reduction, gives_check, alpha, cut_node, known);
+            int reduced = std::clamp(new_depth - (r >> 10), 1, std::max(new_depth + 1, 1));
+            f->reduction = r;
             score = -search<Node::NON_PV>(f + 1, -alpha - 1, -alpha, reduced, true);
+            f->reduction = 0;
             if (score > alpha && reduced < new_depth) {
-                score = -search<Node::NON_PV>(f + 1, -alpha - 1, -alpha, new_depth, !cut_node);
-                int bonus = score <= alpha  ? -bonus_of(new_depth)
-                            : score >= beta ? bonus_of(new_depth)
+                new_depth += (score > best + c_.deeper) - (score < best + c_.shallower);
+                if (reduced < new_depth) {
+                    score = -search<Node::NON_PV>(f + 1, -alpha - 1, -alpha, new_depth, !cut_node);
+                }
+                int bonus = score <= alpha  ? malus_of(c_, new_depth)
+                            : score >= beta ? bonus_of(c_, new_depth)
                                             : 0;
                 if (!capture) reward_continuation(f, piece_after(us, m), m.to(), bonus);
             }
@@ -418,6 +507,9 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
                     break;
                 }
                 alpha = score;
+                if (c_.raised_reduction && depth > 2 && depth < 14 && !is_decisive(score)) {
+                    depth = std::max(depth - c_.raised_reduction, 1);
+                }
             }
         }
         if (m != best_move) {
@@ -427,9 +519,18 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
     }
 
     if (f->move_count == 0) return excluding ? alpha : mated_in(f->ply);
+    if (best >= beta && !is_decisive(best) && !is_decisive(beta)) {
+        best -= (best - beta) * c_.soft_fail / (1024 * depth + c_.soft_fail);
+    }
+    if (has_corrections_ && !f->in_check && !excluding && !is_decisive(best) &&
+        (best_move.is_none() || !is_capture(best_move)) &&
+        !(best >= beta && best <= f->static_eval) &&
+        !(best_move.is_none() && best >= f->static_eval)) {
+        learn_correction(f, best, depth);
+    }
     if (!best_move.is_none()) {
-        reward(f, best_move, depth + (best > beta + 90));
-        int malus = -bonus_of(depth);
+        reward(f, best_move, depth + (best > beta + c_.bonus_beyond));
+        int malus = malus_of(c_, depth);
         if (!is_capture(best_move)) {
             for (int i = 0; i < quiets; ++i) {
                 const Move m(tried_quiets[i]);
@@ -444,7 +545,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
     } else if (Move last = (f - 1)->current;
                (depth >= 5 || IS_PV) && !last.is_none() && !is_capture(last)) {
         // Fail low: rewards the opponent's quiet move.
-        reward_continuation(f - 1, piece_after(opponent(us), last), last.to(), bonus_of(depth));
+        reward_continuation(f - 1, piece_after(opponent(us), last), last.to(), bonus_of(c_, depth));
     }
     if (best <= old_alpha) f->was_pv = f->was_pv || ((f - 1)->was_pv && depth > 3);
 
@@ -454,7 +555,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
                                                       : Bound::UPPER;
         shared_.table.store(key, {.move16 = best_move.move16(),
                                   .score = to_table(best, f->ply),
-                                  .eval = f->static_eval,
+                                  .eval = f->raw_eval,
                                   .depth = depth,
                                   .bound = bound,
                                   .was_pv = f->was_pv});

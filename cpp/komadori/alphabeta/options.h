@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "komadori/alphabeta/constants.h"
 #include "komadori/alphabeta/score.h"
 #include "komadori/rules/declaration.h"
 #include "komadori/rules/types.h"
@@ -35,6 +36,7 @@ struct Parts {
     bool reductions = true;
     bool check_extension = true;
     bool singular_extension = true;
+    bool corrections = true;  // of the evaluation, by correction histories
     bool mate_in_one = true;
     bool mate_distance = true;
     bool aspiration = true;
@@ -57,6 +59,7 @@ struct Options {  // set by AlphaBetaOptions in search/alphabeta.py, which has t
     int niceness = 0;              // added to that of the threads of Engine::start (Linux)
     std::shared_ptr<Turns> turns;  // searches that share the CPUs; null: this one always runs
     Parts parts;
+    Constants constants;
 };
 
 // One line of a finished (or interrupted) iteration.

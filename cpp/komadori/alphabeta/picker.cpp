@@ -98,9 +98,14 @@ void MovePicker::score_captures() {
 
 int MovePicker::history_of(Move m) const {
     Piece p = piece_after(position_.turn(), m);
-    return 2 * histories_.butterfly[position_.turn()][Histories::butterfly_index(m)] +
-           2 * (*hints_.rows[0])(p, m.to()) + (*hints_.rows[1])(p, m.to()) +
-           (*hints_.rows[2])(p, m.to());
+    const OrderWeights& w = histories_.weights;
+    const int index = Histories::butterfly_index(m);
+    int sum = w.butterfly * histories_.butterfly[position_.turn()][index] +
+              w.one * (*hints_.rows[0])(p, m.to()) + w.two * (*hints_.rows[1])(p, m.to()) +
+              w.four * (*hints_.rows[2])(p, m.to());
+    if (hints_.pawns) sum += w.pawns * (*hints_.pawns)(p, m.to());
+    if (hints_.low_ply) sum += w.low_ply * hints_.low_ply[index];
+    return sum / 16;
 }
 
 void MovePicker::score_quiets() {

@@ -15,7 +15,9 @@ struct OrderingHints {
     std::uint16_t counter = 0;            // move16
     const ContinuationRow* rows[3] = {};  // of the moves 1, 2 and 4 plies ago; like killers and
                                           // counter, used for quiet moves and evasions only
-    const Priors* priors = nullptr;       // of a policy network, for Aim::SEARCH
+    const ContinuationRow* pawns = nullptr;
+    const HistoryScore<HISTORY_LIMIT>* low_ply = nullptr;
+    const Priors* priors = nullptr;  // of a policy network, for Aim::SEARCH
 };
 
 // Returns every pseudo-legal move once, in the stages

@@ -16,7 +16,6 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     // Below TABLE_DEPTH the table and mate in one don't pay: most nodes are there, and few of their
     // positions recur. How it was chosen: docs/results/alphabeta.md. The others are untuned.
     constexpr int TABLE_DEPTH = -2, RECAPTURE_DEPTH = -5;
-    constexpr Score MARGIN = 150;  // delta pruning: gain expected beyond material
 
     if (IS_PV) f->line->length = 0;
     if (--calls_left_ <= 0) check_limits();
@@ -38,13 +37,14 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
 
     Score best = -INFINITE, margin_base = -INFINITE;
     const Score old_alpha = alpha;
-    f->static_eval = NO_SCORE;
+    f->static_eval = f->raw_eval = NO_SCORE;
     if (!f->in_check) {
         best = evaluate_node(f, known);
         if (best >= beta) {
+            if (!is_decisive(best)) best -= (best - beta) * c_.soft_quiescence / 1024;
             if (uses_table && !known.hit) {
                 shared_.table.store(key, {.score = to_table(best, f->ply),
-                                          .eval = f->static_eval,
+                                          .eval = f->raw_eval,
                                           .depth = TranspositionTable::DEPTH_MIN,
                                           .bound = Bound::LOWER});
             }
@@ -54,7 +54,7 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
             return mate_in(f->ply + 1);
         }
         alpha = std::max(alpha, best);
-        margin_base = f->static_eval + MARGIN;
+        margin_base = f->static_eval + c_.quiescence_margin;
     }
 
     bool has_last = !(f - 1)->current.is_none();
@@ -108,6 +108,7 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
         alpha = score;
     }
     if (f->in_check && tried == 0) return mated_in(f->ply);
+    if (best >= beta && !is_decisive(best)) best -= (best - beta) * c_.soft_quiescence / 1024;
 
     if (uses_table) {
         Bound bound = best >= beta                ? Bound::LOWER
@@ -115,7 +116,7 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
                                                   : Bound::UPPER;
         shared_.table.store(key, {.move16 = best_move.move16(),
                                   .score = to_table(best, f->ply),
-                                  .eval = f->static_eval,
+                                  .eval = f->raw_eval,
                                   .depth = table_depth,
                                   .bound = bound,
                                   .was_pv = known.hit && known.entry.was_pv});

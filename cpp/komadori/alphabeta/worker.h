@@ -8,6 +8,8 @@
 #pragma once
 
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "komadori/alphabeta/engine.h"
@@ -35,19 +37,40 @@ struct Line {
     }
 };
 
+// The base reduction of the move with number `count` at a depth, in 1/1024 plies.
+class ReductionTable {
+  public:
+    void set(int tenths) {
+        if (tenths == tenths_) return;
+        tenths_ = tenths;
+        for (int i = 0; i < 256; ++i) log_[i] = int(tenths / 10.0 * std::log(std::max(i, 1)));
+    }
+    int operator()(int depth, int count) const {
+        return log_[std::min(depth, 255)] * log_[std::min(count, 255)];
+    }
+
+  private:
+    int tenths_ = 0;
+    int log_[256] = {};
+};
+
 // The search stack: what a node shares with the nodes above and below it.
 struct Frame {
     int ply = 0;
     Move current;   // being searched; Move() for a null move
     Move excluded;  // skipped by a singular extension search
     std::uint16_t killers[2] = {};
-    Score static_eval = NO_SCORE;  // NO_SCORE in check
-    int history = 0;               // history score of the current move
+    Score static_eval = NO_SCORE;  // corrected; NO_SCORE in check
+    Score raw_eval = NO_SCORE;     // the evaluator's
+    Correction* corrections[4] = {};
+    int history = 0;  // history score of the current move
     int move_count = 0;
-    int cutoffs = 0;  // of the children
+    int cutoffs = 0;    // of the children
+    int reduction = 0;  // of the current move, 1/1024
     bool in_check = false;
     bool improving = false;  // the static evaluation rose since this side's last move
     bool was_pv = false;
+    bool is_last_pv = false;         // on the best line of the last iteration
     ContinuationRow* row = nullptr;  // of the current move
     Line* line = nullptr;
 };
@@ -104,6 +127,7 @@ class Worker final : public AnyWorker {
     static constexpr int BEFORE = 7;  // sentinel frames before the root's
 
     // iteration.h
+    void set_constants(const Constants& constants);
     void iterate();
     Score search_root(int depth, std::size_t rank);
     void collect_lines(std::size_t lines);
@@ -123,11 +147,15 @@ class Worker final : public AnyWorker {
     bool is_futile(const Frame* f, Move m, int history, bool gives_check, Score alpha, int depth,
                    int reduced_depth) const;
     bool fails_exchange(Move m, int history, bool gives_check, int depth, int reduced_depth) const;
+    Score capture_history(Move m) const {
+        return histories_->capture(piece_after(position_.turn(), m),
+                                   m.to())[base_type(m.captured())];
+    }
     std::optional<int> extension(Frame* f, Move m, bool gives_check, Score beta, int depth,
-                                 bool cut_node, const TableHit& known);
+                                 bool is_pv, bool cut_node, const TableHit& known);
     template <Node KIND>
-    int late_move_reduction(const Frame* f, Move m, int base, bool gives_check, bool cut_node,
-                            const TableHit& known) const;
+    int late_move_reduction(const Frame* f, Move m, int base, bool gives_check, Score alpha,
+                            bool cut_node, const TableHit& known) const;
     void update_root_move(Frame* f, Move m, Score score, Score alpha, Score beta,
                           std::uint64_t nodes_before);
     void reward(Frame* f, Move best, int depth);
@@ -140,6 +168,9 @@ class Worker final : public AnyWorker {
 
     bool is_stopped() const { return is_stopped_; }
     TableHit look_up(const Frame* f, std::uint64_t key) const;
+    // The difference to add to the evaluation; sets f->corrections.
+    Score correction(Frame* f);
+    void learn_correction(Frame* f, Score score, int depth);
     // Sets static_eval, from the table if possible; returns it, improved by the table's score.
     Score evaluate_node(Frame* f, const TableHit& known);
     template <Node KIND>
@@ -166,6 +197,14 @@ class Worker final : public AnyWorker {
     OrderingHints hints(const Frame* f, Move table_move) const;
     // The policy network's priors, or nullptr if it isn't used at this node.
     const Priors* priors(bool is_root, int depth);
+    static std::uint64_t mix(std::uint64_t h, const Bitboard& b) {
+        h = (h ^ b.lo) * 0x9e3779b97f4a7c15;
+        return ((h ^ (h >> 29)) ^ b.hi) * 0xbf58476d1ce4e5b9;
+    }
+    std::uint64_t pawn_key() const {
+        return mix(mix(0, position_.pieces(BLACK, PAWN)), position_.pieces(WHITE, PAWN));
+    }
+    std::size_t pawn_row() const { return pawn_key() >> 32 & (PAWN_ROWS - 1); }
     Bitboard pinned() const { return position_.blockers(position_.turn(), position_.turn()); }
 
     Shared& shared_;
@@ -175,6 +214,10 @@ class Worker final : public AnyWorker {
     LargePages<Histories> histories_;
     Position position_;
     Parts parts_;
+    Constants c_;
+    ReductionTable reductions_;
+    bool has_corrections_ = false;
+    std::vector<Move> last_pv_;  // of the root move being searched
     std::vector<RootMove> root_moves_;
     std::size_t rank_ = 0;  // MultiPV index of the line being searched
     int iteration_ = 0;     // depth of the iteration
@@ -240,9 +283,12 @@ void Worker<E>::unmake_null() {
 
 template <Evaluator E>
 OrderingHints Worker<E>::hints(const Frame* f, Move table_move) const {
-    OrderingHints h{.table_move = table_move,
-                    .killers = {f->killers[0], f->killers[1]},
-                    .rows = {(f - 1)->row, (f - 2)->row, (f - 4)->row}};
+    OrderingHints h{.table_move = table_move, .rows = {(f - 1)->row, (f - 2)->row, (f - 4)->row}};
+    if (c_.order_pawns) h.pawns = &histories_->pawns[pawn_row()];
+    if (c_.order_low_ply && f->ply < LOW_PLIES) h.low_ply = histories_->low_ply[f->ply];
+    if (!c_.order_refutations) return h;
+    h.killers[0] = f->killers[0];
+    h.killers[1] = f->killers[1];
     if (Move last = (f - 1)->current; !last.is_none()) {
         h.counter = histories_->counter(piece_after(opponent(position_.turn()), last), last.to());
     }
@@ -309,7 +355,10 @@ TableHit Worker<E>::look_up(const Frame* f, std::uint64_t key) const {
 template <Evaluator E>
 Score Worker<E>::evaluate_node(Frame* f, const TableHit& known) {
     bool is_known = known.hit && known.entry.eval != NO_SCORE;
-    f->static_eval = is_known ? known.entry.eval : evaluate_here();
+    f->raw_eval = f->static_eval = is_known ? known.entry.eval : evaluate_here();
+    if (has_corrections_) {
+        f->static_eval = std::clamp(f->raw_eval + correction(f), -EVAL_LIMIT, EVAL_LIMIT);
+    }
     bool improves =
         known.hit && known.bounds(known.score > f->static_eval ? Bound::LOWER : Bound::UPPER);
     return improves ? known.score : f->static_eval;

@@ -105,6 +105,12 @@ class Parts:
     def singular_extension(self, arg: bool, /) -> None: ...
 
     @property
+    def corrections(self) -> bool: ...
+
+    @corrections.setter
+    def corrections(self, arg: bool, /) -> None: ...
+
+    @property
     def mate_in_one(self) -> bool: ...
 
     @mate_in_one.setter
@@ -216,7 +222,13 @@ class Options:
     @parts.setter
     def parts(self, arg: Parts, /) -> None: ...
 
+    def set_constant(self, name: str, value: int) -> None:
+        """Set one of constants()."""
+
     def set_draw_scores(self, black_cp: int, white_cp: int) -> None: ...
+
+def constants() -> list[tuple[str, int, int, int]]:
+    """The search's tunable constants: (name, value, minimum, maximum)."""
 
 class Info:
     """One line of an iteration."""

@@ -61,6 +61,16 @@ def _configure_treeless(searcher: Any, options: OptionTable) -> None:
     searcher.eval_coef = options.group(NetworkOptions).eval_coef
 
 
+def _alphabeta_settings(options: OptionTable) -> dict[str, Any]:
+    settings: dict[str, Any] = {"constants": {}}
+    for name, value in options.settings().items():
+        if name.startswith("constants."):
+            settings["constants"][name.removeprefix("constants.")] = value
+        else:
+            settings[name] = value
+    return settings
+
+
 def _make_alphabeta(policy: Evaluator | None, options: OptionTable) -> Searcher:
     from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
 
@@ -68,7 +78,7 @@ def _make_alphabeta(policy: Evaluator | None, options: OptionTable) -> Searcher:
     return AlphaBetaSearcher(
         evaluation_options.evaluation,
         evaluation_options.weights or None,
-        AlphaBetaOptions(**options.settings()),  # type: ignore[arg-type]
+        AlphaBetaOptions(**_alphabeta_settings(options)),
         fv_scale=evaluation_options.fv_scale,
         policy=policy,
     )
@@ -77,7 +87,7 @@ def _make_alphabeta(policy: Evaluator | None, options: OptionTable) -> Searcher:
 def _configure_alphabeta(searcher: Any, options: OptionTable) -> None:
     from komadori.search.alphabeta import AlphaBetaOptions
 
-    searcher.options = AlphaBetaOptions(**options.settings())  # type: ignore[arg-type]
+    searcher.options = AlphaBetaOptions(**_alphabeta_settings(options))
 
 
 def _make_simple(kind: str) -> Callable[[Evaluator | None, OptionTable], Searcher]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -39,6 +39,10 @@ EVALUATIONS: dict[str, str | None] = {
 
 #: Parts of the search that can be disabled, by the names of `core.Parts`.
 PARTS = tuple(name for name in dir(core.Parts) if not name.startswith("_") and name != "all_moves")
+
+#: Constants of the search that games can tune: (value, minimum, maximum) by name, as in
+#: cpp/komadori/alphabeta/constants.h.
+CONSTANTS = {name: (value, low, high) for name, value, low, high in core.constants()}
 
 #: Poll interval of a `stop` that isn't a StopEvent.
 _POLL_MS = 2
@@ -78,6 +82,8 @@ class AlphaBetaOptions:
     """Minimum time per move under a clock, if available."""
     slow_mover: int = 100
     """Scales the time per move, in per cent."""
+    constants: Mapping[str, int] = field(default_factory=dict)
+    """Changed constants of the search (see `CONSTANTS`), by name."""
     without: frozenset[str] = frozenset()
     """Parts of the search to disable (see `PARTS`), for ablations."""
     policy_depth: int = 8
@@ -110,6 +116,12 @@ class AlphaBetaOptions:
         if self.declaration not in DECLARATION_POINTS:
             rules = ", ".join(DECLARATION_POINTS)
             raise ValueError(f"declaration is {self.declaration!r}, one of {rules} is needed")
+        for name, value in self.constants.items():
+            if name not in CONSTANTS:
+                raise ValueError(f"the search has no constant {name!r}")
+            _, low, high = CONSTANTS[name]
+            if not low <= value <= high:
+                raise ValueError(f"{name} is {value}, {low} to {high} is needed")
         if unknown := self.without - set(PARTS):
             raise ValueError(f"the search has no part {', '.join(sorted(unknown))}")
 
@@ -131,6 +143,8 @@ class AlphaBetaOptions:
             setattr(parts, name, False)
         parts.all_moves = self.all_moves
         options.parts = parts
+        for name, value in self.constants.items():
+            options.set_constant(name, value)
         return options
 
 

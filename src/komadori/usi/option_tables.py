@@ -7,7 +7,9 @@ of docs/concepts/usi.md are generated from these (tools/docs_tables.py).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from komadori._core.alphabeta import constants
 from komadori._core.encoding import DLSHOGI_COEF
 from komadori._core.tree import TreeOptions
 from komadori.usi.options import EngineOption, Scope, check, combo, filename, spin, string
@@ -197,6 +199,23 @@ ALPHABETA_OPTIONS = (
           "lances at every node", Scope.SEARCHER, "all_moves"),
 )  # fmt: skip
 
+#: The search's constants, for `komadori tune`; GUIs aren't shown them.
+ALPHABETA_CONSTANTS = tuple(
+    replace(
+        spin(
+            f"Search.{name}",
+            value,
+            low,
+            high,
+            "a constant of the search",
+            Scope.SEARCHER,
+            f"constants.{name}",
+        ),
+        is_listed=False,
+    )
+    for name, value, low, high in constants()
+)
+
 #: ShogiArena requires this option or its alias.
 DRAW_OPTIONS = (
     spin("Draw_Ply", 0, 0, 10_000, "the game is drawn after this many plies; 0: never; alias "
@@ -208,7 +227,7 @@ OPTIONS_BY_KIND: Mapping[str, tuple[EngineOption, ...]] = {
     "model": (*MODEL_OPTIONS, *SEARCH_OPTIONS, *DRAW_OPTIONS),
     "policy": (*MODEL_OPTIONS, EVAL_COEF_OPTION, *DRAW_OPTIONS),
     "one-ply": (*MODEL_OPTIONS, EVAL_COEF_OPTION, *DRAW_OPTIONS),
-    "alphabeta": (*ALPHABETA_OPTIONS, *DRAW_OPTIONS),
+    "alphabeta": (*ALPHABETA_OPTIONS, *DRAW_OPTIONS, *ALPHABETA_CONSTANTS),
     "material": DRAW_OPTIONS,
     "random": DRAW_OPTIONS,
 }

@@ -79,8 +79,8 @@ class EngineOption:
     """An option's declaration, its scope, and the setting that it controls.
 
     `field` names the setting, a field of the searcher's options or of a group of options above. Its
-    value is the option's divided by `divisor`; a negative spin means None. A combo's choices are
-    mapped to `meanings`, if given.
+    value is the option's divided by `divisor`; -1 means None where it is the minimum. A combo's
+    choices are mapped to `meanings`, if given.
     """
 
     line: OptionLine
@@ -89,6 +89,8 @@ class EngineOption:
     field: str = ""
     divisor: int = 1
     meanings: tuple[str, ...] = ()
+    is_listed: bool = True
+    """Whether the engine declares it to GUIs; others can be set all the same."""
 
     @property
     def name(self) -> str:
@@ -103,7 +105,7 @@ class EngineOption:
         if self.line.kind != "spin":
             return value
         number = int(value)
-        if number < 0:
+        if number < 0 and self.line.min == -1:
             return None
         return number if self.divisor == 1 else number / self.divisor
 
@@ -231,7 +233,8 @@ class OptionTable:
         return key if key in self._options else SYNONYMS.get(key, key)
 
     def declared(self) -> list[OptionLine]:
-        return [option.line for option in self._options.values()]
+        """The options that GUIs are shown."""
+        return [option.line for option in self._options.values() if option.is_listed]
 
     def set(self, name: str, value: str) -> str:
         """Set an option; return an error message, or "" on success.
