@@ -20,6 +20,7 @@ from komadori.arena.tune import TuneConfig, TuneConfigError, Tuning, read_config
 from komadori.cli._group import group
 from komadori.cli.game_options import as_options, parse_clock, with_conditions
 from komadori.cli.tune import EXAMPLE
+from komadori.usi.client import EngineError
 
 #: Resigns at once in (100 - Skill) per cent of its games, otherwise shuffles its rook.
 ENGINE = """
@@ -180,6 +181,48 @@ def test_komadori_searchers_take_options_between_games(tmp_path: Path) -> None:
             tune("model:random:1?nodes=8", wrong, tmp_path / name)
     with pytest.raises(ValueError, match="no options that can change"):
         tune("random", config, tmp_path / "c")
+
+
+RANGES = [
+    (Parameter("Skill", 50, 0, 101, 5), "parameters.Skill is from 0 to 101, but .* takes 0 to 100"),
+    (Parameter("Skill", 50, -1, 100, 5), "parameters.Skill is from -1 to 100, but .* 0 to 100"),
+    (Parameter("Skill", 50, 0, 100, 5, is_integer=False), "parameters.Skill is of type float"),
+    (Parameter("Skil", 50, 0, 100, 5), "has no option Skil; it has: Book, Idle, Skill, Style"),
+    (Parameter("Book", 1, 0, 2, 1), "option Book is of type check and takes no numbers"),
+]
+
+
+@pytest.mark.parametrize(("parameter", "message"), RANGES, ids=lambda case: str(case)[:40])
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_parameters_that_the_engine_does_not_take_are_refused_before_the_first_game(
+    parameter: Parameter, message: str, concurrency: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "engine.py"
+    more = "option name Book type check default true\\noption name Style type string default 1.5"
+    path.write_text(ENGINE.replace("option name Idle", more + "\\noption name Idle"))
+    engine, out = f"usi:{sys.executable} {path}", tmp_path / "out"
+    good = Parameter("Style", 1.5, 0.5, 2.5, 0.1, is_integer=False)
+    with pytest.raises((ValueError, EngineError), match=message):
+        tune(engine, TuneConfig((good, parameter), pairs=2), out, concurrency=concurrency)
+    assert not out.exists()
+    assert tune(engine, TuneConfig((good,), pairs=1, opening_plies=0), out).finished == 1
+
+
+@pytest.mark.parametrize(
+    ("player", "parameter", "message"),
+    [
+        ("model:random:1", Parameter("C_init", 144, 10, 1e6, 1), "from 10 to 1e.06, but .* takes"),
+        ("alphabeta?Eval=material", Parameter("MultiPV", 1, 0, 3, 1), "MultiPV is from 0 to 3"),
+        ("alphabeta?Eval=material", Parameter("NodesLimit", 1, 0, 3, 1), "only options of the se"),
+        ("alphabeta?Eval=material", Parameter("C_init", 1, 0, 3, 1), "no option 'C_init'"),
+    ],
+)
+def test_ranges_of_komadori_searchers_are_checked(
+    player: str, parameter: Parameter, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        tune(player, TuneConfig((parameter,), pairs=2), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_engine_that_cannot_start_ends_the_tuning(engine: str, tmp_path: Path) -> None:

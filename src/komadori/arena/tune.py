@@ -23,7 +23,7 @@ from komadori.arena.limits import check_limits, describe
 from komadori.arena.openings import Opening, choose, random_openings, read_openings
 from komadori.arena.page import fill_template
 from komadori.arena.spsa import LARGEST, Parameter, Spsa, Trial
-from komadori.arena.workers import Job, WorkerError, run_jobs
+from komadori.arena.workers import Job, WorkerError, run_jobs, tunable
 from komadori.atomic import write_text
 from komadori.typed_settings import read_toml
 from komadori.wording import counted
@@ -190,8 +190,9 @@ def tune(
 ) -> Tuning:
     """Tune `player`'s options as set by `config` in the folder `out`, resuming existing work.
 
-    `on_pair` is called in this thread after each pair of games. Raises ValueError, EngineError and
-    what the arena raises.
+    `on_pair` is called in this thread after each pair of games. Raises ValueError and EngineError,
+    before the first game also for parameters that the player doesn't take, and what the arena
+    raises.
     """
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
@@ -199,6 +200,7 @@ def tune(
     spsa = Spsa(
         config.parameters, config.pairs, config.seed, config.alpha, config.gamma, config.stability
     )
+    check_ranges(player, config.parameters)
     tuning = Tuning(player, config, spsa, [(0, dict(spsa.theta))])
     openings = _openings(config)
     folder = Path(out)
@@ -210,6 +212,34 @@ def tune(
         _play(tuning, openings, journal, concurrency, on_pair, folder / "index.html")
         write_page(folder / "index.html", tuning)
     return tuning
+
+
+def check_ranges(player: str, parameters: Sequence[Parameter]) -> None:
+    """Raise ValueError or EngineError unless the player takes every value of every parameter.
+
+    Starts the player; raises what `players.make` raises.
+    """
+    from komadori import players
+
+    made = players.make(player)
+    try:
+        for parameter in parameters:
+            taken = tunable(made).option_range(parameter.name)
+            if taken.is_integer and not parameter.is_integer:
+                raise ValueError(
+                    f"parameters.{parameter.name} is of type float, "
+                    f"but {made.name} takes integers, {taken}"
+                )
+            low, high = taken.min, taken.max
+            if (low is not None and parameter.min < low) or (
+                high is not None and parameter.max > high
+            ):
+                raise ValueError(
+                    f"parameters.{parameter.name} is from {parameter.min:g} to "
+                    f"{parameter.max:g}, but {made.name} takes {taken}"
+                )
+    finally:
+        made.close()
 
 
 def _openings(config: TuneConfig) -> list[Opening]:

@@ -24,7 +24,7 @@ from komadori.arena.openings import Opening
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
-    from komadori.players import Player
+    from komadori.players import Player, Tunable
 
 #: A specification, or a function that builds a player.
 PlayerSource: TypeAlias = "str | Callable[[], Player]"
@@ -158,7 +158,7 @@ class GameRunner:
         a, b = self._player(0), self._player(1)
         for player, options in zip((a, b), job.options, strict=True):
             if options:
-                _set_options(player, options)
+                tunable(player).set_options(options)
         black, white = (a, b) if job.first_is_black else (b, a)
         record = play_game(
             black,
@@ -176,12 +176,13 @@ class GameRunner:
         return record
 
 
-def _set_options(player: Player, options: Mapping[str, str]) -> None:
+def tunable(player: Player) -> Tunable:
+    """Return a player whose options can change between games. Raises PlayerSpecError for others."""
     from komadori.players import PlayerSpecError, Tunable
 
     if not isinstance(player, Tunable):
         raise PlayerSpecError(f"{player.name} has no options that can change between games")
-    player.set_options(options)
+    return player
 
 
 _MAIN = "import sys; from komadori.arena.workers import main; sys.exit(main())"

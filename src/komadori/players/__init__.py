@@ -10,12 +10,13 @@ its kind needs.
 from __future__ import annotations
 
 from komadori.players.fingerprint import fingerprint
-from komadori.players.player import Decision, Player, Tunable
+from komadori.players.player import Decision, OptionRange, Player, Tunable
 from komadori.players.spec import KINDS, PlayerSpec, PlayerSpecError
 
 __all__ = [
     "KINDS",
     "Decision",
+    "OptionRange",
     "Player",
     "PlayerSpec",
     "PlayerSpecError",

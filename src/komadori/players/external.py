@@ -7,7 +7,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from komadori.players.player import Decision, Named, effective_limits
+from komadori.players.player import (
+    Decision,
+    Named,
+    OptionRange,
+    effective_limits,
+    option_range,
+)
 from komadori.usi.client import EngineError, ExternalEngine, UsiEngine
 from komadori.usi.protocol import STARTPOS, GoCommand, is_move_text
 
@@ -51,9 +57,19 @@ class EnginePlayer(Named):
         self._engine.new_game()
 
     def set_options(self, values: Mapping[str, str]) -> None:
+        self._engine_with_options().set_known_options(values)
+
+    def option_range(self, name: str) -> OptionRange:
+        line = self._engine_with_options().declared_option(name)
+        try:
+            return option_range(line)
+        except ValueError as error:
+            raise EngineError(f"{self.name}: {error}") from error
+
+    def _engine_with_options(self) -> UsiEngine:
         if not isinstance(self._engine, UsiEngine):
             raise EngineError(f"{self.name} has no options that can be set")
-        self._engine.set_known_options(values)
+        return self._engine
 
     def _set_draw_ply(self, draw_ply: int) -> None:
         """Set the draw ply if the engine has an option for it that the user hasn't set."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from komadori.usi.protocol import GoCommand
+from komadori.usi.protocol import GoCommand, OptionLine
 
 if TYPE_CHECKING:
     from komadori.rules import Board, Move
@@ -82,6 +82,38 @@ class Tunable(Protocol):
 
         Raises ValueError or EngineError for an unknown option or a bad value.
         """
+
+    def option_range(self, name: str) -> OptionRange:
+        """Return the numbers that an option takes.
+
+        Raises ValueError or EngineError for an unknown option, one that can't change between games,
+        or one that takes no numbers.
+        """
+
+
+@dataclass(frozen=True)
+class OptionRange:
+    """The numbers that an option takes, from `min` to `max`; None: the engine declares no bound."""
+
+    min: int | None = None
+    max: int | None = None
+    is_integer: bool = True
+
+    def __str__(self) -> str:
+        low = "-inf" if self.min is None else self.min
+        return f"{low} to {'inf' if self.max is None else self.max}"
+
+
+def option_range(line: OptionLine) -> OptionRange:
+    """Return the numbers that a declared option takes: those of a spin, any number for a string.
+
+    Raises ValueError for other types.
+    """
+    if line.kind == "spin":
+        return OptionRange(line.min, line.max)
+    if line.kind == "string":
+        return OptionRange(is_integer=False)
+    raise ValueError(f"option {line.name} is of type {line.kind} and takes no numbers")
 
 
 def effective_limits(own: GoCommand | None, given: GoCommand) -> GoCommand:

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from komadori.players.evaluators import load_evaluator, load_policy
-from komadori.players.player import Decision, Named, Player, effective_limits
+from komadori.players.player import (
+    Decision,
+    Named,
+    OptionRange,
+    Player,
+    effective_limits,
+    option_range,
+)
 from komadori.players.searchers import SEARCHERS
 from komadori.players.spec import PlayerSpec, PlayerSpecError
 from komadori.search.defaults import PLAYER_NODES
@@ -35,10 +42,10 @@ class SearchPlayer(Named):
         limits: GoCommand | None = None,
         on_close: Callable[[], None] | None = None,
         has_draw_ply: bool = False,
-        configure: Callable[[Mapping[str, str]], None] | None = None,
+        changing: ChangingOptions | None = None,
     ) -> None:
-        """`has_draw_ply`: whether the user set the searcher's draw ply. `configure`: changes the
-        searcher's options.
+        """`has_draw_ply`: whether the user set the searcher's draw ply. `changing`: the options
+        that can change between games.
         """
         self.name = name
         #: Stops the running search; the player's owner may set it.
@@ -47,12 +54,18 @@ class SearchPlayer(Named):
         self._limits = limits
         self._on_close = on_close
         self._has_draw_ply = has_draw_ply
-        self._configure = configure
+        self._changing = changing
 
     def set_options(self, values: Mapping[str, str]) -> None:
-        if self._configure is None:
+        self._options_between_games().set(values)
+
+    def option_range(self, name: str) -> OptionRange:
+        return self._options_between_games().range(name)
+
+    def _options_between_games(self) -> ChangingOptions:
+        if self._changing is None:
             raise PlayerSpecError(f"{self.name} has no options that can change between games")
-        self._configure(values)
+        return self._changing
 
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         if not self._has_draw_ply:
@@ -96,24 +109,46 @@ def _preset(options: OptionTable, kind: str, values: Mapping[str, str]) -> None:
         raise PlayerSpecError(f"{kind}: {error}") from error
 
 
-def _configurator(
-    kind: str, searcher: Searcher, options: OptionTable
-) -> Callable[[Mapping[str, str]], None]:
-    """Return a function that changes, between games, options that don't need a new searcher."""
-    short = SEARCHERS[kind].short
+class ChangingOptions:
+    """The options of a searcher that can change between games: those that don't need a new
+    searcher.
+    """
 
-    def configure(values: Mapping[str, str]) -> None:
+    def __init__(self, kind: str, searcher: Searcher, options: OptionTable) -> None:
+        """`kind`: a key of SEARCHERS; `options`: those that the searcher was built from."""
+        self._kind = kind
+        self._searcher = searcher
+        self._options = options
+        options.take_changes()
+
+    def set(self, values: Mapping[str, str]) -> None:
+        """Set options by name. Raises PlayerSpecError."""
         for name, value in values.items():
-            if problem := options.set(short.get(name, name), value):
-                raise PlayerSpecError(f"{kind}: {problem}")
-        if Scope.BUILD in options.take_changes():
-            raise PlayerSpecError(
-                f"{kind}: {', '.join(values)}: only options of the search change between games"
-            )
-        SEARCHERS[kind].configure(searcher, options)
+            if problem := self._options.set(self._long(name), value):
+                raise PlayerSpecError(f"{self._kind}: {problem}")
+        if Scope.BUILD in self._options.take_changes():
+            raise self._error(", ".join(values))
+        SEARCHERS[self._kind].configure(self._searcher, self._options)
 
-    options.take_changes()
-    return configure
+    def range(self, name: str) -> OptionRange:
+        """Return the numbers that an option takes. Raises PlayerSpecError."""
+        try:
+            option = self._options.option(self._long(name))
+            if option.scope is not Scope.SEARCHER:
+                raise self._error(name)
+            return option_range(option.line)
+        except ValueError as error:
+            if isinstance(error, PlayerSpecError):
+                raise
+            raise PlayerSpecError(f"{self._kind}: {error}") from error
+
+    def _long(self, name: str) -> str:
+        return SEARCHERS[self._kind].short.get(name, name)
+
+    def _error(self, names: str) -> PlayerSpecError:
+        return PlayerSpecError(
+            f"{self._kind}: {names}: only options of the search change between games"
+        )
 
 
 def _set_draw_ply(searcher: Searcher, draw_ply: int) -> None:
@@ -216,7 +251,7 @@ def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
         spec.limits,
         on_close,
         _sets_draw_ply(options, own),
-        _configurator("alphabeta", searcher, options),
+        ChangingOptions("alphabeta", searcher, options),
     )
 
 
@@ -240,7 +275,7 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
             spec.limits,
             evaluator.close,
             _sets_draw_ply(options, own),
-            _configurator("model", searcher, options),
+            ChangingOptions("model", searcher, options),
         )
 
     from komadori import search

@@ -330,6 +330,10 @@ class UsiEngine:
         """Convert a USI move to the engine's notation."""
         return move
 
+    def declared_name(self, name: str) -> str:
+        """Return the name that the engine declares for an option."""
+        return name
+
     def request(self, go: GoCommand) -> GoCommand:
         """Convert `go` to a command the engine supports. Raises EngineError if there is none."""
         return go
@@ -358,11 +362,21 @@ class UsiEngine:
         for name, value in options.items():
             if name not in self.declared:
                 if name in required and not name.startswith("USI_"):
-                    known = ", ".join(sorted(self.declared))
-                    raise EngineError(f"{self.name} has no option {name}; it has: {known}")
+                    raise self._unknown_option(name)
                 if not name.startswith("USI_"):
                     continue
             self.set_option(name, value)
+
+    def declared_option(self, name: str) -> OptionLine:
+        """Return an option as the engine declares it. Raises EngineError if it doesn't."""
+        option = self.declared.get(self.declared_name(name))
+        if option is None:
+            raise self._unknown_option(name)
+        return option
+
+    def _unknown_option(self, name: str) -> EngineError:
+        known = ", ".join(sorted(self.declared))
+        return EngineError(f"{self.name} has no option {name}; it has: {known}")
 
     def set_known_options(self, values: Mapping[str, str]) -> None:
         """Send options declared by the engine. Raises EngineError for others."""

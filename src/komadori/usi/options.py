@@ -244,7 +244,7 @@ class OptionTable:
         key = self._key(name)
         option = self._options.get(key)
         if option is None:
-            return "" if key in ALWAYS_SENT else f"no option {quote(name)}{self._hint(key)}"
+            return "" if key in ALWAYS_SENT else self._unknown(name)
         value, problem = _check(option.line, value)
         if problem:
             return problem
@@ -258,6 +258,16 @@ class OptionTable:
                 self._values[key] = value
                 self._changed.add(key)
         return ""
+
+    def option(self, name: str) -> EngineOption:
+        """Return a declared option by name or alias. Raises ValueError."""
+        option = self._options.get(self._key(name))
+        if option is None:
+            raise ValueError(self._unknown(name))
+        return option
+
+    def _unknown(self, name: str) -> str:
+        return f"no option {quote(name)}{self._hint(self._key(name))}"
 
     def _hint(self, key: str) -> str:
         """Return a hint at the option that an unknown name probably means, "" without one."""

@@ -23,10 +23,10 @@ class FairyStockfish(UsiEngine):
     }
 
     def _set_options(self, options: Mapping[str, str], required: set[str]) -> None:
-        translated = {self._declared_name(name): value for name, value in options.items()}
-        super()._set_options(translated, {self._declared_name(name) for name in required})
+        translated = {self.declared_name(name): value for name, value in options.items()}
+        super()._set_options(translated, {self.declared_name(name) for name in required})
 
-    def _declared_name(self, name: str) -> str:
+    def declared_name(self, name: str) -> str:
         for names in _SYNONYMS:
             if name in names:
                 return next((known for known in names if known in self.declared), name)
