@@ -116,6 +116,60 @@ def test_unfinished_segments_can_be_read_and_are_completed_later(tmp_path) -> No
     assert [p.name for p in segment_files(tmp_path)] == ["000000.hcpe3.xz"]
 
 
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-8])
+
+
+def replace(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"more")
+
+
+CHANGES = [
+    (cut, "000001.hcpe3.xz", "was cut or replaced: it has [0-9,]+ bytes, its segment was finished"),
+    (replace, "000000.hcpe3.xz", "was cut or replaced"),
+    (Path.unlink, "000000.hcpe3.xz", "is missing or empty, its segment was finished with [0-9]+"),
+    (cut, "inner-000000.hcpe3.xz", "was cut or replaced"),
+    (Path.touch, "inner-000001.hcpe3.xz", ""),
+    (lambda path: path.write_bytes(b"x"), "inner-000001.hcpe3.xz", "isn't of this folder"),
+]
+
+
+@pytest.mark.parametrize(("change", "name", "message"), CHANGES)
+def test_a_finished_file_that_changed_is_noticed_before_it_is_read(
+    change: Any, name: str, message: str, tmp_path: Path
+) -> None:
+    with GameFolder(tmp_path, {}, 2) as folder:
+        inner = Game(game(0).facts, game(0).hcpe3, game(1).hcpe3)
+        folder.add([inner, game(1), game(2), game(3), game(4)])
+        folder.write_partial()
+    cut(tmp_path / "000002.hcpe3.xz")  # not finished: written again by the next run
+    change(tmp_path / name)
+    if not message:
+        GameFolder(tmp_path, {}, 2).close()
+        return
+    with pytest.raises(FolderError, match=rf"{name}: {message}"):
+        GameFolder(tmp_path, {}, 2)
+    done = CliRunner().invoke(command, ["stats", str(tmp_path)])
+    assert done.exit_code == 1
+    assert f"{name}: " in done.output
+
+
+def test_folders_without_file_sizes_are_resumed_and_damaged_sizes_named(tmp_path) -> None:
+    with GameFolder(tmp_path, {}, 2) as folder:
+        folder.add([game(0), game(1)])
+    path = tmp_path / "000000.json"
+    counts = json.loads(path.read_text())
+    del counts["files"]
+    path.write_text(json.dumps(counts))
+    with GameFolder(tmp_path, {}, 2) as folder:
+        assert folder.games == 2
+    assert folder_statistics(tmp_path).counts.games == 2
+    for files in ([], {"000000.hcpe3.xz": "9"}, 3):
+        path.write_text(json.dumps(counts | {"files": files}))
+        with pytest.raises(FolderError, match=r"000000\.json: damaged: files: expected the size"):
+            GameFolder(tmp_path, {}, 2)
+
+
 def test_games_without_a_ply_to_learn_from_are_counted(tmp_path) -> None:
     with GameFolder(tmp_path, {}, 2) as folder:
         folder.add([game(0, scored=0), game(1)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -155,6 +156,25 @@ def test_a_run_resumes_after_its_last_segment(source: Path, tmp_path: Path) -> N
     assert found.positions == 210
     for path in whole.glob("0*"):
         assert (cut / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_segment_that_changed_is_named_and_made_again(source: Path, tmp_path: Path) -> None:
+    options = ("--by", MODEL, "-o", tmp_path / "out", "--segment", 60)
+    assert run(source, *options).exit_code == 0
+    path = tmp_path / "out" / "000002.hcpe3.xz"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-12])
+    done = run(source, *options)
+    assert done.exit_code == 1
+    assert "000002.hcpe3.xz: was cut or replaced" in done.output
+    assert "restore it, or delete 000002.json to make it again" in " ".join(done.output.split())
+    path.with_name("000002.json").unlink()
+    assert run(source, *options).exit_code == 0
+    assert path.read_bytes() == whole
+    counts = json.loads(path.with_name("000001.json").read_text())
+    del counts["files"]  # as in older folders
+    path.with_name("000001.json").write_text(json.dumps(counts))
+    assert run(source, *options).exit_code == 0
 
 
 @pytest.mark.parametrize("value", [1.5, -0.5, np.nan])

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from komadori.generate.file_sizes import parse_sizes
 from komadori.records import End, Winner
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Counts:
     ends: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
     digests: list[int] = field(default_factory=list)
+    files: dict[str, int] = field(default_factory=dict)
+    """Sizes of the segment's files in bytes, by name; 0: no such file. Empty in older folders."""
 
     def add(self, facts: Facts, *, is_duplicate: bool) -> None:
         self.nodes += facts.nodes
@@ -70,7 +73,7 @@ class Counts:
 
     @classmethod
     def total(cls, parts: Iterable[Counts]) -> Self:
-        """Return the sum, without the digests."""
+        """Return the sum, without digests and files."""
         total = cls()
         for part in parts:
             for name in _COUNTERS:
@@ -88,6 +91,7 @@ class Counts:
             "ends": dict(sorted(self.ends.items())),
             "lengths": {str(length): n for length, n in sorted(self.lengths.items())},
             "digests": "".join(f"{digest:016x}" for digest in self.digests),
+            "files": self.files,
         }
 
     @classmethod
@@ -101,6 +105,7 @@ class Counts:
             ends=Counter(data["ends"]),
             lengths=Counter({int(length): n for length, n in data["lengths"].items()}),
             digests=[int(text[i : i + 16], 16) for i in range(0, len(text), 16)],
+            files=parse_sizes(data.get("files", {})),
         )
 
 

@@ -3,7 +3,7 @@
     settings.json        the settings of the games and their fingerprint
     000000.hcpe3.xz ...  segments: games by number, a fixed count each, without duplicates
     inner-000000.hcpe3.xz  positions from inside that segment's searches, if enabled
-    000000.json ...      counts of a segment; written last, marks the segment as complete
+    000000.json ...      counts and file sizes of a segment; written last, marks it as complete
     000012.journal ...   finished games of incomplete segments, in the order they ended
 
 A finished game is appended to its journal at once, so a killed run loses only the games in play. A
@@ -28,6 +28,7 @@ import numpy as np
 
 from komadori.atomic import write_text
 from komadori.generate.counts import Counts
+from komadori.generate.file_sizes import changed_file, sizes_of
 from komadori.records import Winner
 from komadori.records.files import atomic_writer
 from komadori.records.parts import PositionSet
@@ -266,7 +267,8 @@ class GameFolder:
 
     def __init__(self, path: Path, card: Mapping[str, Any], segment_games: int = 1000) -> None:
         """`card`: everything that determines the games, as JSON. Raises FolderError if the folder
-        was created with another card, InUseError if another run is writing to it, OSError.
+        was created with another card or the file of a full segment has changed, InUseError if
+        another run is writing to it, OSError.
         """
         self.path = path
         self._lock = RunLock(path)
@@ -278,6 +280,7 @@ class GameFolder:
             self._counts: dict[int, Counts] = {}
             self._next = 0  # the first incomplete segment
             while (counts := read_counts(self._counts_path(self._next))) and counts.is_full:
+                check_files(path, counts)
                 self._counts[self._next] = counts
                 self._seen.add(_rows(counts.digests))
                 self._next += 1
@@ -404,8 +407,11 @@ class GameFolder:
             counts.add(game.facts, is_duplicate=not is_new)
             if is_new and game.hcpe3:
                 kept.append(game)
-        self._write_games(self.path / f"{segment:06}{SUFFIX}", [g.hcpe3 for g in kept])
-        self._write_games(self.path / f"inner-{segment:06}{SUFFIX}", [g.inner for g in kept])
+        games_file = self.path / f"{segment:06}{SUFFIX}"
+        inner_file = self.path / f"inner-{segment:06}{SUFFIX}"
+        self._write_games(games_file, [g.hcpe3 for g in kept])
+        self._write_games(inner_file, [g.inner for g in kept])
+        counts.files = sizes_of((games_file, inner_file))
         write_text(self._counts_path(segment), json.dumps(counts.to_json()) + "\n")
         self._counts[segment] = counts
 
@@ -448,6 +454,15 @@ def read_counts(path: Path) -> Counts | None:
         return None
     except (KeyError, TypeError, ValueError) as error:
         raise FolderError(f"{path}: damaged: {what_is_wrong(error)}") from error
+
+
+def check_files(folder: Path, counts: Counts) -> None:
+    """Raise FolderError if a file of a full segment was cut, replaced or removed since.
+
+    Those of other segments are rewritten by the run that completes them.
+    """
+    if counts.is_full and (change := changed_file(folder, counts.files)):
+        raise FolderError(f"{change}; restore it, or use another folder")
 
 
 def games_so_far(folder: Path) -> int:

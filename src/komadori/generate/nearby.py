@@ -2,7 +2,7 @@
 
     settings.json       everything that determines the positions: sources, random moves, search
     000000.hcpe.xz ...  segments: positions near those of the sources, in order
-    000000.json ...     counts of a segment; written last, marks the segment as complete
+    000000.json ...     counts and file size of a segment; written last, marks it as complete
 
 Strong players' games contain few blunders, so an evaluation trained on their positions alone never
 sees hanging pieces, which most positions of a search contain. Two remedies: positions a few random
@@ -114,7 +114,7 @@ class NearbyFolder(SegmentFolder[NearbyCounts]):
         if len(samples):
             with SampleWriter(path) as writer:
                 writer.write(samples)
-        write_counts(self.path, segment, counts)
+        write_counts(self.path, segment, counts, path)
         return counts
 
 

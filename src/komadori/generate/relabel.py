@@ -2,7 +2,7 @@
 
     settings.json         everything that determines the labels: sources, labeller
     000000.hcpe3.xz ...   segments: the games of the sources, in order, with new labels
-    000000.json ...       counts of a segment; written last, marks the segment as complete
+    000000.json ...       counts and file size of a segment; written last, marks it as complete
 
 Games keep their moves and results, so training still splits by game. A killed run loses the
 segment in progress.
@@ -98,10 +98,11 @@ def write_segment(
     folder: Path, segment: int, samples: Samples, labels: Labels, skipped: int
 ) -> LabelCounts:
     """Write a segment, then its counts, each atomically."""
-    with atomic_writer(folder / f"{segment:06}{SUFFIX}", XZ_PRESET) as file:
+    path = folder / f"{segment:06}{SUFFIX}"
+    with atomic_writer(path, XZ_PRESET) as file:
         file.write(to_hcpe3(samples, labels))
     counts = _counts(samples, labels, skipped)
-    write_counts(folder, segment, counts)
+    write_counts(folder, segment, counts, path)
     return counts
 
 

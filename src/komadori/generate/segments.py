@@ -2,7 +2,7 @@
 
 settings.json     everything that determines the segments
 000000.* ...      segments, in the order of the sources
-000000.json ...   counts of a segment; written last, marks the segment as complete
+000000.json ...   counts and file size of a segment; written last, marks it as complete
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from komadori import atomic
 from komadori._core.records import HCPE3_MAX_PLIES
+from komadori.generate.file_sizes import changed_file, parse_sizes, sizes_of
 from komadori.generate.folder import FolderError, settings_conflict
 from komadori.records import Game, GameReader, SampleReader, Samples, Winner
 from komadori.records.formats import guess_format
@@ -189,20 +190,28 @@ class SegmentFolder(Generic[C]):
         self._lock.release()
 
     def counts(self, segment: int) -> C | None:
-        """The counts of a segment, None if it isn't complete. Raises FolderError if damaged."""
+        """The counts of a segment, None if it isn't complete.
+
+        Raises FolderError if they are damaged, or the segment's file has changed since.
+        """
         path = self.path / f"{segment:06}.json"
         try:
-            counts: C = type(self).counts_of(**json.loads(path.read_text(encoding="utf-8")))
+            data = json.loads(path.read_text(encoding="utf-8"))
+            sizes = parse_sizes(data.pop("files", {}) if isinstance(data, dict) else data)
+            counts: C = type(self).counts_of(**data)
         except FileNotFoundError:
             return None
         except (ValueError, TypeError) as error:
             raise FolderError(f"{path}: damaged: {error}") from error
+        if change := changed_file(self.path, sizes):
+            raise FolderError(f"{change}; restore it, or delete {path.name} to make it again")
         return counts
 
 
-def write_counts(folder: Path, segment: int, counts: SegmentCounts) -> None:
-    """Write the counts of a segment, which marks it as complete."""
-    atomic.write_text(folder / f"{segment:06}.json", json.dumps(asdict(counts)) + "\n")
+def write_counts(folder: Path, segment: int, counts: SegmentCounts, file: Path) -> None:
+    """Write the counts of a segment and the size of its file, which marks it as complete."""
+    data = {**asdict(counts), "files": sizes_of([file])}
+    atomic.write_text(folder / f"{segment:06}.json", json.dumps(data) + "\n")
 
 
 @dataclass(frozen=True)

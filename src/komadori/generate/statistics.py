@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.generate.counts import LENGTH_STEP, Counts
-from komadori.generate.folder import read_counts, read_settings, segment_files
+from komadori.generate.folder import check_files, read_counts, read_settings, segment_files
 from komadori.records import MATE_CP, load_samples
 from komadori.records.keys import position_keys
 from komadori.records.parts import PositionSet
@@ -83,7 +83,7 @@ class Statistics:
 
     def to_json(self) -> dict[str, Any]:
         counts = self.counts.to_json()
-        del counts["digests"], counts["is_full"]
+        del counts["digests"], counts["is_full"], counts["files"]
         return counts | {
             "positions": self.positions,
             "distinct": self.distinct,
@@ -156,6 +156,9 @@ def folder_statistics(
     read_settings(folder)
     files = segment_files(folder)
     found = [read_counts(path) for path in sorted(folder.glob("[0-9]*.json"))]
+    for counts in found:
+        if counts:
+            check_files(folder, counts)
     statistics = positions_statistics(files, on_file)
     statistics.counts = Counts.total(counts for counts in found if counts)
     digests = {digest for counts in found if counts for digest in counts.digests}
