@@ -165,6 +165,20 @@ class TestCommand:
         assert own.read_bytes() == teacher.read_bytes()
         assert set(tmp_path.iterdir()) == {own}
 
+    def test_a_network_beside_a_run_without_a_state_is_kept(
+        self, teacher, source, tmp_path
+    ) -> None:
+        folder = tmp_path / "run"
+        run(SMALL, teacher, source, folder, stop=lambda: True)
+        assert (folder / "run.json").exists()
+        assert not (folder / "state.npz").exists()
+        own = folder / NETWORK
+        own.write_bytes(teacher.read_bytes())
+        done = self.invoke(own, "--data", source, "-o", folder, "--chunks", "1")
+        assert done.exit_code == 1
+        assert f"holds {NETWORK} of something else" in done.output
+        assert own.read_bytes() == teacher.read_bytes()
+
     def test_prints_a_line_per_chunk_and_what_comes_next(self, teacher, source, tmp_path) -> None:
         folder = tmp_path / "run"
         small = [f"--set={k}={v}" for k, v in (("draws", 60), ("nodes", 200), ("keep", 2))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,6 +87,22 @@ def test_a_run_leaves_weights_and_resumes(tmp_path, positions) -> None:
         learner(tmp_path / "part", shorter, resume=True)
     longer = learner(tmp_path / "part", positions, replace(SETTINGS, epochs=3), resume=True)
     assert longer.state.epoch == 2
+
+
+def test_a_run_killed_between_state_and_weights_resumes(tmp_path, positions, monkeypatch) -> None:
+    settings = replace(SETTINGS, epochs=1)
+    killed = learner(tmp_path / "run", positions, settings)
+
+    def save(weights: KppWeights, path: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KppWeights, "save", save)
+    with pytest.raises(KeyboardInterrupt):
+        killed.run()
+    monkeypatch.undo()
+    learner(tmp_path / "run", positions, settings, resume=True).run()
+    found = KppWeights.load(tmp_path / "run/weights.npz")
+    assert np.array_equal(found.kkp, killed.weights().kkp)
 
 
 def test_weights_play_and_files_are_checked(tmp_path, positions) -> None:

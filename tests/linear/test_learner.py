@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -241,6 +242,38 @@ def test_a_file_of_something_else_is_kept(tmp_path, games: Records, name: str, c
         learner(tmp_path, games)
     assert (tmp_path / name).read_text() == content
     assert {path.name for path in tmp_path.iterdir()} <= {name, ".lock"}
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "nn.bin", "weights.npz"])
+def test_a_run_without_a_state_has_no_weights_of_its_own(tmp_path, games: Records, name) -> None:
+    learner(tmp_path, games).folder.lock.release()
+    (tmp_path / name).write_bytes(b"foreign")
+    for resume, message in ((False, f"holds {name} of something else"), (True, "nothing to res")):
+        with pytest.raises(ValueError, match=message):
+            learner(tmp_path, games, resume=resume)
+    assert (tmp_path / name).read_bytes() == b"foreign"
+
+
+def test_a_run_killed_between_state_and_weights_resumes(tmp_path, games, monkeypatch) -> None:
+    whole = learner(tmp_path / "whole", games)
+    whole.run()
+    killed = learner(tmp_path / "killed", games)
+    saves = []
+
+    def save(weights: TwoPieceWeights, path: Path) -> None:
+        saves.append(path)
+        if len(saves) == SETTINGS.iterations:
+            raise KeyboardInterrupt
+        original(weights, path)
+
+    original = TwoPieceWeights.save
+    monkeypatch.setattr(TwoPieceWeights, "save", save)
+    with pytest.raises(KeyboardInterrupt):
+        killed.run()
+    monkeypatch.undo()
+    learner(tmp_path / "killed", games, resume=True).run()
+    weights = [TwoPieceWeights.load(tmp_path / f"{n}/weights.npz") for n in ("whole", "killed")]
+    assert np.array_equal(weights[0].pairs, weights[1].pairs)
 
 
 def test_a_run_stopped_before_its_first_state_begins_again(tmp_path, games: Records) -> None:

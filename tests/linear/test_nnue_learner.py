@@ -255,6 +255,21 @@ def test_a_run_resumes_where_it_stopped(tmp_path: Path) -> None:
     assert learner.epoch == whole.epoch == 4
 
 
+def test_a_run_killed_between_state_and_network_resumes(tmp_path: Path, monkeypatch) -> None:
+    whole = run(tmp_path / "whole", epochs=1)
+
+    def killed(weights: NnueWeights, path: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NnueWeights, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "killed", epochs=1)
+    monkeypatch.undo()
+    assert not (tmp_path / "killed/nn.bin").exists()
+    assert run(tmp_path / "killed", resume=True, epochs=1).is_done
+    assert (tmp_path / "killed/nn.bin").read_bytes() == whole.weights().content
+
+
 def test_a_stopped_epoch_is_repeated(tmp_path: Path) -> None:
     parts, settings = (examples(400, 1), examples(80, 2)), Settings(epochs=2, batch=64, threads=1)
     whole = Learner(settings, *parts, tmp_path / "whole", resume=False)

@@ -271,8 +271,8 @@ class Distillation:
             advance((1 + 2 * step / steps) / 3)
         self.chunk += 1
         error, bias = self.errors_cp()
-        self.weights().save(self.folder / NETWORK)
         self._save()
+        self.weights().save(self.folder / NETWORK)
         now = time.monotonic()
         report = Report(
             self.chunk,

@@ -184,6 +184,12 @@ class Learner:
         self._quantised = KppWeights.material()
         self._core = _core.KppWeights()
         self._is_stale = True  # `_core` lacks the last update
+        if self.state.epoch and not self.state.update:
+            self.weights().save(self._weights_path)  # the run may have been killed before
+
+    @property
+    def _weights_path(self) -> Path:
+        return self.folder.path / "weights.npz"
 
     @staticmethod
     def memory_bytes() -> tuple[int, int]:
@@ -275,8 +281,8 @@ class Learner:
         touched = int(np.count_nonzero(state.squares))
         report = Report(state.epoch + 1, state.loss, held_out, touched, seconds)
         state.epoch, state.update, state.loss = state.epoch + 1, 0, NO_LOSS
-        weights.save(self.folder.path / "weights.npz")
         self.save()
+        weights.save(self._weights_path)
         self.folder.log(asdict(report))
         return report
 

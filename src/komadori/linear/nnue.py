@@ -209,9 +209,8 @@ class Learner:
             report = self._epoch(train, leaf_seconds, on_positions, stop)
             if report is None:
                 return
-            if report.is_best:
-                self.weights().save(self.folder / "nn.bin")
             self._save()
+            self._save_best()
             self._folder.log(asdict(report))
             if on_epoch:
                 on_epoch(report)
@@ -320,6 +319,11 @@ class Learner:
 
     # -- state
 
+    def _save_best(self) -> None:
+        """Write nn.bin if the last epoch is the best."""
+        if self.best_epoch == self.epoch:
+            self.weights().save(self.folder / "nn.bin")
+
     def _save(self) -> None:
         model = self.model
         self._folder.save_state(
@@ -358,3 +362,4 @@ class Learner:
         self.best = float(state["best"])
         self._leaf_weights = state["leaf_weights"].tobytes()
         self._has_weights = self.epoch > 0
+        self._save_best()

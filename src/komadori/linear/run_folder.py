@@ -3,6 +3,9 @@
 run.json     kind of learner, settings, data; checked when the run resumes
 state.npz    the state to resume from; written atomically
 log.jsonl    one line per report
+
+Learners write weights and log after the state that they belong to, and on resuming write the
+weights again if the run may have been killed in between. So a run without a state has neither.
 """
 
 from __future__ import annotations
@@ -47,10 +50,14 @@ def check_run_folder(path: Path, *, resume: bool) -> None:
 
 
 def _file_of_others(path: Path) -> str:
-    """Return the name of a file that learners write and that isn't of one's run, or ""."""
+    """Return the name of a file that learners write and that isn't of a run without a state, or
+    "".
+    """
+    if other := next((name for name in (_LOG, *_WEIGHTS) if (path / name).exists()), ""):
+        return other
     card = path / _CARD
     if not card.exists():
-        return next((name for name in (_LOG, *_WEIGHTS) if (path / name).exists()), "")
+        return ""
     try:
         stored = json.loads(card.read_text(encoding="utf-8"))
     except ValueError:

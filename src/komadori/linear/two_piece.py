@@ -291,11 +291,16 @@ class Learner:
         self.state = (
             State.of_arrays(self.folder.load_state()) if resume else State.fresh(settings, size)
         )
+        if resume:
+            self._save_weights()  # the run may have been killed before
 
     def weights(self) -> TwoPieceWeights:
         """The current weights, rounded."""
         pairs = np.rint(self.geometry.orbits.scatter(self.state.w)).astype(np.int16)
         return TwoPieceWeights(pairs, self.state.piece_values.copy())
+
+    def _save_weights(self) -> None:
+        self.weights().save(self.folder.path / "weights.npz")
 
     def run(
         self, progress: Callable[[Report], None] | None = None, stop: Callable[[], bool] = bool
@@ -307,8 +312,8 @@ class Learner:
     def _run(self, progress: Callable[[Report], None] | None, stop: Callable[[], bool]) -> None:
         while self.state.iteration < self.settings.iterations and not stop():
             report = self.iterate()
-            self.weights().save(self.folder.path / "weights.npz")
             self.folder.save_state(self.state.to_arrays())
+            self._save_weights()
             self.folder.log(asdict(report))
             if progress:
                 progress(report)
