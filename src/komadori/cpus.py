@@ -11,6 +11,18 @@ from pathlib import Path, PurePosixPath
 #: Maximum number of threads in settings and options.
 MAX_THREADS = 512
 
+#: Environment variable: default number of threads of an engine. A match sets it for its
+#: processes, to divide the CPUs.
+THREADS_VARIABLE = "KOMADORI_THREADS"
+
+
+def threads_from_environment() -> int:
+    """Return the value of `THREADS_VARIABLE`; 0 without one: all CPUs. Raises ValueError."""
+    text = os.environ.get(THREADS_VARIABLE) or "0"
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) <= MAX_THREADS):
+        raise ValueError(f"{THREADS_VARIABLE} is {text!r}, 0 to {MAX_THREADS} is needed")
+    return int(text)
+
 
 def available_threads() -> int:
     """CPUs that this process may use: those it may run on (taskset, cpusets), and no more than its

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from komadori.arena.game import Conditions, GameRecord, play_game
 from komadori.arena.openings import Opening
-from komadori.cpus import available_threads
+from komadori.cpus import THREADS_VARIABLE, available_threads
 
 if TYPE_CHECKING:
     from komadori.players import Player, Tunable
@@ -201,7 +201,7 @@ class ProcessGameRunner:
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env={"KOMADORI_THREADS": str(threads), **os.environ, "PYTHONUTF8": "1"},
+            env={THREADS_VARIABLE: str(threads), **os.environ, "PYTHONUTF8": "1"},
             start_new_session=True,  # only the parent handles Ctrl-C
         )
         self._send({"players": list(sources), "conditions": asdict(conditions)})

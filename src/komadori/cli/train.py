@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import threading
 from dataclasses import replace
@@ -71,12 +70,13 @@ def command(
     from komadori.lab import experiment
     from komadori.lab.size import LabError, Size
     from komadori.training.run_folder import RunFolder
+    from komadori.training.torchrun import rank_and_size
 
-    is_first = os.environ.get("RANK", "0") == "0"  # rank 0 reports
     name = f"{config.stem}-{variant}" if variant else config.stem
     run_dir = run_dir or Path("runs") / name
     stop = threading.Event()
     try:
+        is_first = rank_and_size()[0] == 0  # it reports
         if experiment.is_experiment(config):
             chosen = experiment.load(config)
             if variant is None:

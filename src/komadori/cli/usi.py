@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from komadori.cli import open_closed_streams
-from komadori.cpus import available_threads
+from komadori.cpus import available_threads, threads_from_environment
 from komadori.usi.engine import UsiServer
-from komadori.usi.models import DEFAULT_PLAYER, ENVIRONMENT, THREADS_VARIABLE, engine_name
+from komadori.usi.models import DEFAULT_PLAYER, ENVIRONMENT, engine_name
 from komadori.usi.option_tables import OPTIONS_BY_KIND
 from komadori.usi.options import option_table
 
@@ -97,10 +97,13 @@ def default_player(presets: Mapping[str, str]) -> str:
 
 
 def default_threads(options: OptionTable, presets: Mapping[str, str]) -> dict[str, str]:
-    """Return a preset of `Threads` (all CPUs) if the searcher has the option and it isn't set."""
+    """Return a preset of `Threads` (all CPUs) if the searcher has the option and it isn't set.
+
+    Raises ValueError for the number of threads in the environment.
+    """
     if not options.has("Threads") or any(options.canonical(n) == "Threads" for n in presets):
         return {}
-    return {"Threads": os.environ.get(THREADS_VARIABLE) or str(available_threads())}
+    return {"Threads": str(threads_from_environment() or available_threads())}
 
 
 class _LazyBuilder:

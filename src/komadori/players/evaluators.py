@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from komadori.cpus import MAX_THREADS
-from komadori.usi.models import (
-    THREADS_VARIABLE,
-    defaults_file,
-    find_model,
-    is_fake,
-    read_defaults,
-)
+from komadori.cpus import threads_from_environment
+from komadori.usi.models import defaults_file, find_model, is_fake, read_defaults
 from komadori.usi.options import EvaluationOptions, NetworkOptions, OptionTable
 
 if TYPE_CHECKING:
@@ -63,21 +56,13 @@ def _load_evaluator(model: str, options: NetworkOptions) -> Evaluator:
     settings: dict[str, Any] = {"precision": options.precision}
     if options.max_batch:
         settings["max_batch"] = options.max_batch
-    threads = options.threads or _default_threads()
+    threads = options.threads or threads_from_environment()
     devices = [name.strip() for name in options.device.split(",") if name.strip()]
     if is_fake(model) or devices in ([], ["auto"]):
         if threads and not is_fake(model):
             settings["threads"] = threads
         return inference.load(model, backend=options.backend, **settings)
     return _load_on_devices(model, options.backend, devices, threads, settings)
-
-
-def _default_threads() -> int:
-    """Return the number of threads set by the environment; 0: all CPUs. Raises ValueError."""
-    text = os.environ.get(THREADS_VARIABLE) or "0"
-    if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) <= MAX_THREADS):
-        raise ValueError(f"{THREADS_VARIABLE} is {text!r}, 0 to {MAX_THREADS} is needed")
-    return int(text)
 
 
 def _load_on_devices(
@@ -109,6 +94,6 @@ def load_policy(options: OptionTable) -> Evaluator | None:
     from komadori import inference
 
     model = find_model(name)
-    threads = _default_threads()
+    threads = threads_from_environment()
     settings: dict[str, Any] = {"threads": threads} if threads and not is_fake(model) else {}
     return inference.load(model, max_batch=1, **settings)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from komadori import records, training
 from komadori.records.selection import match_files
+from komadori.training.torchrun import rank_and_size
 from komadori.wording import counted, on_one_line
 
 
@@ -59,7 +59,7 @@ def _train(options: argparse.Namespace, stop: threading.Event) -> training.RunRe
         raise training.ConfigError(f"{options.config}: no games: give --data or set data.train")
     data = replace(config.data, train=tuple(train_files), test=tuple(test_files))
     config = replace(config, data=data)
-    is_first = os.environ.get("RANK", "0") == "0"  # rank 0 reports
+    is_first = rank_and_size()[0] == 0  # it reports
     return training.train(
         config,
         training.Files.of(match_files(train_files))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from komadori.training.config import PRECISIONS, ConfigError, DeviceConfig
 from komadori.training.loader import Batch
 from komadori.training.memory import keep_freed_memory
 from komadori.training.targets import Targets
+from komadori.training.torchrun import local_rank
 from komadori.training.workers import Workers
 
 #: A network's outputs of its inputs.
@@ -133,7 +133,7 @@ def targets_on(batch: Batch, device: torch.device) -> Targets:
 
 def _best_device() -> str:
     if torch.cuda.is_available():
-        return f"cuda:{os.environ.get('LOCAL_RANK', '0')}"  # torchrun's local rank
+        return f"cuda:{local_rank()}"
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 

@@ -8,7 +8,6 @@ Rank 0 evaluates, logs and saves. Batch norm uses each shard's statistics; rank 
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, fields
 from datetime import timedelta
 
@@ -18,6 +17,7 @@ from torch import Tensor
 
 from komadori.nets import Network
 from komadori.training.loss import Losses
+from komadori.training.torchrun import rank_and_size
 
 #: How long the others wait for rank 0, which may be evaluating.
 _TIMEOUT = timedelta(days=1)
@@ -33,8 +33,8 @@ class World:
 
     @classmethod
     def of(cls, device: torch.device) -> World:
-        """The world of torchrun's environment, joined."""
-        size = int(os.environ.get("WORLD_SIZE", "1"))
+        """The world of torchrun's environment, joined. Raises TrainingError."""
+        rank, size = rank_and_size()
         if size == 1:
             return cls()
         if not dist.is_initialized():
@@ -42,12 +42,12 @@ class World:
             if device.type == "cuda":
                 torch.cuda.set_device(device)
             dist.init_process_group(backend, timeout=_TIMEOUT)
-        return cls(int(os.environ["RANK"]), size, device)
+        return cls(rank, size, device)
 
     @staticmethod
     def is_first_process() -> bool:
-        """Whether this is rank 0, before the world is joined."""
-        return os.environ.get("RANK", "0") == "0"
+        """Whether this is rank 0, before the world is joined. Raises TrainingError."""
+        return rank_and_size()[0] == 0
 
     @property
     def is_first(self) -> bool:

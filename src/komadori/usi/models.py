@@ -19,10 +19,6 @@ ENVIRONMENT = "KOMADORI_MODEL"
 #: The default player, also for analysis: the strongest one (docs/results/strength.md).
 DEFAULT_PLAYER: Literal["alphabeta"] = "alphabeta"
 
-#: Environment variable: default number of threads of an engine. A match sets it for its
-#: processes, to divide the CPUs.
-THREADS_VARIABLE = "KOMADORI_THREADS"
-
 #: Environment variable that a launcher sets to its own folder.
 LAUNCHER_FOLDER = "KOMADORI_LAUNCHER_FOLDER"
 
@@ -113,21 +109,22 @@ def find_model(name: str) -> str:
     An empty name means the default: $KOMADORI_MODEL, else `default.onnx` in one of the folders,
     the last of which is the package's. "default" always means the bundled model.
     """
-    if is_fake(name):
-        return name
-    if name == "default":
+    named = name or os.environ.get(ENVIRONMENT, "")
+    if is_fake(named):
+        return named
+    if named == "default":
         return str(model_folders()[-1] / "default.onnx")
-    file_name = name or os.environ.get(ENVIRONMENT, "") or "default.onnx"
-    candidates = places(file_name)
+    candidates = places(named or "default.onnx")
     for candidate in candidates:
         if candidate.exists():
             return str(candidate)
     where = ", ".join(str(candidate) for candidate in candidates)
-    if not name:
+    if not named:
         raise ModelNotFoundError(
             f"no model: set the option DNN_Model, give --model, or put one at {where}"
         )
-    raise ModelNotFoundError(f"no model {name}: looked for {where}")
+    source = "" if name else f"{ENVIRONMENT}: "
+    raise ModelNotFoundError(f"{source}no model {named}: looked for {where}")
 
 
 def defaults_file(model: Path) -> Path | None:
