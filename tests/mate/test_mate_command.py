@@ -31,4 +31,4 @@ def test_bad_settings_are_named(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     done = CliRunner().invoke(command, ["-f", str(path)])
     assert done.exit_code == 1
-    assert "not UTF-8 text" in done.output
+    assert "neither UTF-8 nor UTF-16 text" in done.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 
 import numpy as np
@@ -169,7 +170,64 @@ def test_kif_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     assert game.times_ms.tolist() == [1000]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp932"])
+@pytest.mark.parametrize("name", ["a.csa", "a.kif", "a.ki2", "a.jkf", "a.usi", "a.sfen"])
+@pytest.mark.parametrize(
+    ("mark", "encoding"),
+    [
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ],
+)
+def test_every_text_format_is_read_after_a_byte_order_mark(
+    name: str, mark: bytes, encoding: str, tmp_path: Path
+) -> None:
+    path, plain = tmp_path / name, tmp_path / f"plain-{name}"
+    write_games(plain, [random_game(3), random_game(4)])
+    text = plain.read_text(encoding="utf-8")
+    if name == "a.csa":
+        text = text.replace("\nPI", "\n'*𠮷\nPI", 1)  # not in the basic plane
+        plain.write_text(text, encoding="utf-8")
+    path.write_bytes(mark + text.encode(encoding))
+    games, expected = read_games(path), read_games(plain)
+    assert games == expected
+    assert games.skipped == []
+    for game in games:
+        assert game.source is not None
+        begin = path.read_bytes()[game.source.offset :].decode(encoding).lstrip("\ufeff")
+        assert text.endswith(begin)
+
+
+@pytest.mark.parametrize("name", ["a.csa", "a.kif", "a.ki2", "a.jkf", "a.usi"])
+def test_uploads_and_lines_of_positions_may_be_utf16(name: str, tmp_path: Path) -> None:
+    from komadori.arena import read_openings
+    from komadori.cli.mate import _problems
+    from komadori.web.uploads import read_upload
+
+    path = tmp_path / name
+    write_games(path, [random_game(3)])
+    data = path.read_text(encoding="utf-8").encode("utf-16")
+    for given_name in (name, ""):
+        assert read_upload(data, given_name) == (name[2:], read_games(path), [])
+    lines = tmp_path / "lines.txt"
+    lines.write_text("startpos moves 7g7f\n", encoding="utf-16")
+    assert [opening.moves for opening in read_openings(lines)] == [("7g7f",)]
+    lines.write_text("9/4k4/9/4P4/9/9/9/9/9 b G 1\n", encoding="utf-16")
+    assert _problems(lines, []) == ["9/4k4/9/4P4/9/9/9/9/9 b G 1"]
+
+
+def test_offsets_of_utf16_are_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.csa"
+    text = "V2.2\nN+𠮷田\nPI\n+\n+7776FU\n%TORYO\n/\nN+b\nPI\n+\n+7775FU\n%TORYO\n"
+    path.write_bytes(text.encode("utf-16"))
+    games = read_games(path)
+    assert games[0].black == "𠮷田"
+    (skip,) = games.skipped
+    assert path.read_bytes()[skip.offset :].decode("utf-16-le").startswith("+7775FU")
+    assert (skip.begin, skip.end) < (skip.offset, path.stat().st_size + 1)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp932", "utf-16"])
 def test_csa_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a.csa"
     text = "V2.2\nN+名人コブラ\nN-表ソ\nPI\n+\n+7776FU\nT1\n'*角道\n%TORYO\n"

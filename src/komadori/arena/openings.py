@@ -117,11 +117,14 @@ def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
         from komadori.records import sample_path
 
         path = sample_path()
+    from komadori.records.text import encoding_of
+
     path = Path(path)
     if path.suffix.lower() not in TEXT_SUFFIXES:
         return _from_records(path, DEFAULT_RECORD_PLIES if plies is None else plies)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        data = path.read_bytes()
+        text = data.decode(encoding_of(data))
     except OSError as error:
         raise OpeningError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

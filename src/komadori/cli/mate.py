@@ -12,6 +12,7 @@ from komadori.cli.positions import board_of
 from komadori.mate import MateResult, MateSolver, MateStatus, StopFlag
 from komadori.records import RecordError, Skipped
 from komadori.records.files import content
+from komadori.records.text import encoding_of
 from komadori.rules import Board, RulesError
 from komadori.wording import counted
 
@@ -31,9 +32,9 @@ def _problems(path: Path, faults: list[Skipped]) -> list[str]:
         data = content(path, faults).tobytes()
         if len(faults) > known:
             data = data[: data.rfind(b"\n") + 1]
-        text = data.decode("utf-8-sig")
+        text = data.decode(encoding_of(data))
     except UnicodeDecodeError as error:
-        raise click.ClickException(f"{path}: not UTF-8 text: {error}") from error
+        raise click.ClickException(f"{path}: neither UTF-8 nor UTF-16 text: {error}") from error
     except RecordError as error:
         raise click.ClickException(str(error)) from error
     for line in text.splitlines():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,14 @@ from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import plain_suffix
 from komadori.records.game import Game, Source
 from komadori.records.table import games_of, table_of
-from komadori.records.text import Line, LongLineError, decode_exactly, lines_of, take_scores
+from komadori.records.text import (
+    Line,
+    LongLineError,
+    as_utf8,
+    decode_exactly,
+    lines_of,
+    take_scores,
+)
 from komadori.rules import RulesError
 
 __all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format", "valid_fraction"]
@@ -72,6 +79,29 @@ def _read_core(
             yield Chunk(games, [Skipped(path, *fault) for fault in faults], at)
 
     return read
+
+
+_read_csa_bytes = _read_core(_core.read_csa)
+
+
+def _read_csa(data: Data, path: Path) -> Iterator[Chunk]:
+    text, offset_of = as_utf8(data)
+    for chunk in _read_csa_bytes(text, path):
+        if text is not data:
+            for game in chunk.games:
+                assert game.source is not None
+                game.source = Source(path, offset_of(game.source.offset))
+            chunk.skipped = [
+                replace(
+                    skip,
+                    begin=offset_of(skip.begin),
+                    end=offset_of(skip.end),
+                    offset=offset_of(skip.offset),
+                )
+                for skip in chunk.skipped
+            ]
+            chunk.offset = offset_of(chunk.offset)
+        yield chunk
 
 
 def _readable_lines(data: Data, path: Path, skipped: list[Skipped]) -> Iterator[Line]:
@@ -192,7 +222,7 @@ def _write_hcpe3(game: Game, _encoding: str) -> bytes:
 
 
 _ALL = (
-    Format("csa", (".csa",), "CSA text", _read_core(_core.read_csa), _write_csa, between=b"/\n"),
+    Format("csa", (".csa",), "CSA text", _read_csa, _write_csa, between=b"/\n"),
     Format("kif", (".kif", ".kifu"), "KIF text", _read_kif, _write_text(kif.write_kif), b"\n"),
     Format("ki2", (".ki2", ".ki2u"), "KI2 text", _read_kif, _write_text(kif.write_ki2), b"\n"),
     Format(

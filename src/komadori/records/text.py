@@ -17,8 +17,10 @@ from komadori.rules import BLACK
 __all__ = [
     "Line",
     "LongLineError",
+    "as_utf8",
     "decode",
     "decode_exactly",
+    "encoding_of",
     "lines_of",
     "score_comment",
     "take_scores",
@@ -44,18 +46,46 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def decode_exactly(data: bytes) -> tuple[str, Callable[[str], int]]:
-    """As `decode`; also returns a function from a part of the text to its number of bytes.
+def encoding_of(data: bytes) -> str:
+    """The encoding of a text file that isn't in Shift-JIS: UTF-16 by its byte-order mark, or UTF-8.
 
-    Invalid bytes become lone surrogates, and a byte-order mark is kept.
+    Decoding with it leaves out the mark.
     """
-    encoding, errors = "utf-8", "surrogateescape"
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        with contextlib.suppress(UnicodeDecodeError):
-            data.decode("cp932")
-            encoding, errors = "cp932", "strict"
+    return "utf-16" if data[:2] in _UTF16_MARKS else "utf-8-sig"
+
+
+def as_utf8(data: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Callable[[int], int]]:
+    """A text file in UTF-16 (with a byte-order mark) as UTF-8; other data are returned as they are.
+
+    Also returns a function from an offset in the result to that in `data`.
+    """
+    encoding = _UTF16_MARKS.get(data[:2].tobytes())
+    if encoding is None:
+        return data, lambda offset: offset
+    text = data[2:].tobytes().decode(encoding, "replace")
+    converted = np.frombuffer(text.encode(), np.uint8)
+    # A character is one unit of two bytes, or two if it takes four bytes in UTF-8.
+    units = ((converted & 0xC0) != 0x80).astype(np.int64) + (converted >= 0xF0)
+    before = np.concatenate([[0], np.cumsum(units)])
+    return converted, lambda offset: min(2 + 2 * int(before[offset]), len(data))
+
+
+def decode_exactly(data: bytes) -> tuple[str, Callable[[str], int]]:
+    """As `decode`, and UTF-16 with a byte-order mark; also returns a function from a part of the
+    text to its number of bytes.
+
+    Invalid bytes become lone surrogates, in UTF-16 U+FFFD, and a byte-order mark is kept.
+    """
+    encoding, errors = _UTF16_MARKS.get(data[:2], "utf-8"), "surrogateescape"
+    if encoding != "utf-8":
+        errors = "replace"
+    else:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            with contextlib.suppress(UnicodeDecodeError):
+                data.decode("cp932")
+                encoding, errors = "cp932", "strict"
     return data.decode(encoding, errors), lambda piece: len(piece.encode(encoding, errors))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from komadori.records import FORMATS, Game, GameReader, RecordError
+from komadori.records.text import encoding_of
 from komadori.rules import RulesError
 from komadori.web.errors import RefusedError
 
@@ -58,9 +59,7 @@ def _format(data: bytes, name: str) -> str:
 
 
 def _format_by_content(data: bytes) -> str:
-    text = data[:4000].decode("cp932", "ignore").lstrip("\ufeff \t\r\n")
-    if data.startswith(b"\xef\xbb\xbf"):
-        text = data[3:4000].decode("utf-8", "ignore").lstrip()
+    text = _decoded(data).lstrip("\ufeff \t\r\n")
     if text.startswith(("{", "[")):
         return "jkf"
     if text.startswith(("startpos", "sfen ", "position ")):
@@ -68,13 +67,13 @@ def _format_by_content(data: bytes) -> str:
     first = next((line for line in text.splitlines() if line and line[0] != "'"), "")
     if first.startswith(("V2", "V3", "N+", "N-", "$", "PI", "P1", "+", "-", "CSA")):
         return "csa"
-    if any(line.startswith(("▲", "△", "☗", "☖")) for line in _decoded(data).splitlines()):
+    if any(line.startswith(("▲", "△", "☗", "☖")) for line in text.splitlines()):
         return "ki2"
     return "kif"
 
 
 def _decoded(data: bytes) -> str:
     try:
-        return data.decode("utf-8")
+        return data.decode(encoding_of(data))
     except UnicodeDecodeError:
         return data.decode("cp932", "ignore")
