@@ -240,6 +240,27 @@ def test_the_analysis_of_a_record_is_read(server: Server) -> None:
     assert stored["texts"] == found["texts"]
 
 
+@pytest.mark.parametrize(
+    ("end", "winner", "stored"),
+    [
+        ("入玉", "none", ("black", "declaration")),  # tsshogi's words, Black to move
+        ("トライ", "none", ("black", "declaration")),
+        ("不戦勝", "none", ("black", "adjudication")),
+        ("最大手数", "none", ("draw", "max_moves")),
+        ("引き分け", "none", ("draw", "adjudication")),
+        ("adjudication", "white", ("white", "adjudication")),
+        ("engine_failure", "black", ("black", "engine_failure")),
+    ],
+)
+def test_the_end_of_a_kept_game_is_stored(
+    server: Server, end: str, winner: str, stored: tuple[str, str]
+) -> None:
+    game = {"position": f"startpos moves {' '.join(MOVES[:2])}", "end": end, "winner": winner}
+    number = server.http.post("/api/games", json={**game, "title": end}).json()["game"]
+    summary = server.http.get(f"/api/games/{number}").json()["summary"]
+    assert (summary["winner"], summary["end"]) == stored
+
+
 def test_scores_and_results_of_floodgate_are_read(server: Server) -> None:
     content = (
         b"V2.2\nPI\n+\n+7776FU\n'** 50 -3334FU\n-3334FU\n%CHUDAN\n"

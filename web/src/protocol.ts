@@ -658,6 +658,7 @@ export interface StudyGame {
   position?: string | null;
   black?: string;
   white?: string;
+  winner?: 'black' | 'white' | 'draw' | 'none';
   end?: string;
 }
 

@@ -6,11 +6,13 @@ import { Lines } from '../src/analyse/Lines';
 import { Mistakes } from '../src/analyse/Mistakes';
 import { MoveList } from '../src/analyse/Moves';
 import { readFiles } from '../src/analyse/Open';
+import { keptResult } from '../src/analyse/recorded';
 import { analysedComment } from '../src/analyse/save';
 import { followPosition, isSearching, node, noteScore, openGames, preview, scored } from '../src/analyse/state';
-import { scoreText } from '../src/analyse/words';
+import { scoreText, statesResult } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
+import { loadGame } from '../src/library/load';
 import { models } from '../src/models';
 import { NewGame } from '../src/play/NewGame';
 import { Play } from '../src/play/Play';
@@ -431,6 +433,39 @@ test('curves have translated names, including logs of linear evaluations', () =>
   expect(named.curves.map(c => c.name)).toEqual(['Training: loss', 'Test: policy loss']);
   const linear = curvesOf([{ iteration: 1, loss_after: 0.3 }, { iteration: 2, loss_after: 0.2 }], /loss_after/);
   expect(linear).toMatchObject({ x: [1, 2], curves: [{ values: [0.3, 0.2] }] });
+});
+
+const ENDS = [
+  ['black', 'resign', '投了', 'Black won · by resignation'],
+  ['white', 'resignation', '中断', 'White won · by resignation'], // of the side not to move
+  ['black', 'mate', '詰み', 'Black won · by checkmate'],
+  ['black', 'time', '切れ負け', 'Black won · on time'],
+  ['white', 'declaration', '入玉', 'White won · by declaration'],
+  ['white', 'illegal_move', '反則勝ち', 'White won · illegal move'],
+  ['black', 'false_declaration', '反則負け', 'Black won · illegal move'],
+  ['draw', 'sennichite', '千日手', 'fourfold repetition'],
+  ['draw', 'max_plies', '最大手数', 'move limit'],
+  ['draw', 'impasse', '持将棋', 'impasse'],
+  ['draw', 'adjudication', '中断', 'Draw · by adjudication'],
+  ['white', 'adjudication', '中断', 'White won · by adjudication'],
+  ['black', 'perpetual_check', '中断', 'Black won · perpetual check'],
+  ['black', 'engine_failure', '中断', 'Black won · engine failure'],
+  ['none', 'interrupted', '', ''],
+] as const;
+
+test.each(ENDS)('a game of the library has its end and winner: %s, %s', async (winner, end, ending, shown) => {
+  for (const written of ['', '   2 中断', '   2 持将棋']) {
+    const record = written && `手合割：平手\n   1 ７六歩(77)\n${written}\n`;
+    const summary = { game: 7, black: '', white: '', title: '', source: 'saved', winner, end, plies: 1, started: '', is_studied: false, sfen: START };
+    serve({ 'api/games/7': { summary, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, result: null, record } });
+    const tree = await loadGame(7);
+    if (!written) expect(tree.ending).toBe(ending);
+    if (end === 'interrupted') continue;
+    openGames([tree]);
+    expect((await mount(MoveList)).querySelector('.ending')?.textContent).toBe(shown);
+    const kept = keptResult(tree);
+    expect(kept.winner === 'none' ? statesResult(kept.end, tree.mainLine().at(-1)!.sfen, { winner, end }) : kept.winner === winner && kept.end === end).toBe(true);
+  }
 });
 
 test('the analysis of a record is shown as scores, and its lines are kept for saving', async () => {

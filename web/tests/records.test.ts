@@ -25,6 +25,13 @@ describe('records', () => {
     expect(usis(read(name)[0])).toEqual(expected);
   });
 
+  test.each([['utf-16le', [0xff, 0xfe]], ['utf-16be', [0xfe, 0xff]]] as const)('%s with a byte-order mark', (encoding, mark) => {
+    const text = readFileSync(join(import.meta.dirname, 'games', 'game.csa'), 'utf8');
+    const bytes = Buffer.from(text, 'utf16le');
+    const data = new Uint8Array([...mark, ...(encoding === 'utf-16be' ? bytes.swap16() : bytes)]);
+    expect(usis(readGames(decode(data.buffer))[0])).toEqual(expected);
+  });
+
   test('variations and comments, in Shift-JIS too', () => {
     const [game] = read('game-sjis.kif');
     expect(game.mainLine()[8].comment).toBe('序盤のコメント');

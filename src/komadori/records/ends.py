@@ -40,6 +40,8 @@ KIF_WORDS = (
     EndWord("入玉勝ち", End.DECLARATION, Outcome.WIN),
     EndWord("入玉宣言", End.DECLARATION, Outcome.WIN),
     EndWord("宣言勝ち", End.DECLARATION, Outcome.WIN),
+    EndWord("入玉", End.DECLARATION, Outcome.WIN),
+    EndWord("トライ", End.DECLARATION, Outcome.WIN),
     EndWord("持将棋", End.IMPASSE, Outcome.DRAW),
     EndWord("切れ負け", End.TIME_UP, Outcome.LOSS),
     EndWord("時間切れ", End.TIME_UP, Outcome.LOSS),

@@ -250,5 +250,6 @@ class StudyGame(Shape):
     position: PositionText | None = None
     black: Annotated[str, Field(max_length=200)] = ""
     white: Annotated[str, Field(max_length=200)] = ""
+    winner: Literal["black", "white", "draw", "none"] = "none"
     end: Annotated[str, Field(max_length=40)] = ""
-    """The record's word for the end, such as 投了, which implies the winner."""
+    """As in `SaveGame`."""

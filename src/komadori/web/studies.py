@@ -371,7 +371,7 @@ class Studies:
                     source="studied",
                     black=item.black,
                     white=item.white,
-                    winner=winner,
+                    winner=item.winner if item.winner != "none" else winner,
                     end=end,
                 )
                 number = self._library.add_once(entry)

@@ -22,6 +22,7 @@ import { CommentBox, Controls, MoveList } from './Moves';
 import { OpenDialog } from './Open';
 import { Openings } from './Openings';
 import { Retry } from './Retry';
+import { keptResult } from './recorded';
 import { exercise, isAtExercise, retry } from './retry';
 import { copyText, gifProgress, recordText, saveGif, savePng, saveRecord } from './save';
 import { SetupDialog } from './Setup';
@@ -41,7 +42,7 @@ export async function keepGame(): Promise<void> {
       black: tree.headers.black ?? '',
       white: tree.headers.white ?? '',
       title: tree.name,
-      end: tree.ending.slice(0, 40),
+      ...keptResult(tree),
       record: await recordText('kif'),
     });
     tree.number = number;

@@ -124,8 +124,8 @@ export function MoveList() {
         </div>,
       );
   }
-  const { ending, adjudicated } = game.value;
-  if (ending) rows.push(<p key="end" class="ending">{endingText(ending, game.value.mainLine().at(-1)!.sfen, adjudicated)}</p>);
+  const { ending, result } = game.value;
+  if (ending) rows.push(<p key="end" class="ending">{endingText(ending, game.value.mainLine().at(-1)!.sfen, result)}</p>);
   return (
     <div ref={list} class="move-list" role="region" aria-label={t('moves')} tabIndex={-1}>
       {rows}

@@ -1,11 +1,12 @@
 // Analyses that records hold in their comments, as the server reads them.
 import type { RecordedAnalysis } from '../protocol';
-import type { GameTree } from '../shogi/tree';
+import type { GameTree, Result } from '../shogi/tree';
+import { statesResult, wordOf } from './words';
 
 /** What is used of the server's answer. */
 export interface Recorded extends RecordedAnalysis {
   moves: string[];
-  winner?: string;
+  winner?: Result['winner'];
   end?: string;
 }
 
@@ -20,8 +21,25 @@ export function applyRecorded(tree: GameTree, game: Recorded): void {
     line[ply].score = { winRate: win_rate, cp: best?.score_cp ?? undefined, mate: best?.mate_plies ?? undefined, pv: best?.pv ?? [], nodes: visits };
   }
   for (const [ply, text] of Object.entries(game.texts)) setComment(line[Number(ply)], text, Number(ply) < same);
-  if (game.end === 'adjudication' && tree.ending === '中断' && (game.winner === 'black' || game.winner === 'white' || game.winner === 'draw')) tree.adjudicated = game.winner;
+  applyResult(tree, game);
 }
+
+/** Sets the ending to the word for the server's result, or the result itself if no word states it. */
+function applyResult(tree: GameTree, { winner, end }: Recorded): void {
+  if (!end || !winner || end === 'interrupted' || end === 'unknown') return;
+  const result = { winner, end };
+  const { sfen } = tree.mainLine().at(-1)!;
+  if (statesResult(tree.ending, sfen, result)) return;
+  const said = wordOf(result, sfen);
+  if (said) tree.ending = said;
+  else {
+    tree.ending ||= '中断';
+    tree.result = result;
+  }
+}
+
+/** The result of a game as the library takes it. */
+export const keptResult = ({ ending, result }: GameTree): { winner: Result['winner']; end: string } => result ?? { winner: 'none', end: ending.slice(0, 40) };
 
 function setComment(at: GameTree['root'] | undefined, text: string, isSame: boolean): void {
   if (!at || !isSame || at.comment === text) return;

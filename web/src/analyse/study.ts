@@ -8,6 +8,7 @@ import { studyAlphaBetaNodes, studyNodes } from '../settings';
 import type { GameTree, Node } from '../shogi/tree';
 import { connection } from '../socket';
 import { notify } from '../ui/notices';
+import { keptResult } from './recorded';
 import { changed, games, noteScore, positionText, scored } from './state';
 
 export interface GameStatus {
@@ -38,7 +39,7 @@ export function startStudy(trees: GameTree[]): void {
         position: positionText(tree.mainLine().at(-1)!),
         black: tree.headers.black ?? '',
         white: tree.headers.white ?? '',
-        end: tree.ending.slice(0, 40),
+        ...keptResult(tree),
       })),
       nodes: (engine === 'alphabeta' ? studyAlphaBetaNodes : studyNodes).value,
       ...engineFields(engine),

@@ -5,7 +5,7 @@ import type { MateFound } from '../protocol';
 import { lineOf, moveText, type Notation } from '../shogi/notation';
 import { parsePosition, turnOf } from '../shogi/position';
 import { lastSquare } from '../shogi/notation';
-import type { Node } from '../shogi/tree';
+import type { Node, Result } from '../shogi/tree';
 
 const texts = new WeakMap<Node, { style: Notation; text: string }>();
 
@@ -39,30 +39,56 @@ export function scoreText(cp: number | null | undefined, mate: number | null | u
   return value > 0 ? `+${value}` : String(value);
 }
 
-const ENDINGS: Record<string, string> = {
-  投了: 'resign',
-  詰み: 'checkmate',
-  千日手: 'repetition',
-  中断: 'interrupted',
-  切れ負け: 'time',
-  入玉勝ち: 'declaration',
-  反則勝ち: 'illegal_move',
-  反則負け: 'illegal_move',
-  最大手数: 'max_plies',
+type Outcome = 'win' | 'loss' | 'draw' | 'none';
+
+/** The endings that records state, with their name in the library and their outcome for the side to move. */
+const ENDINGS: Record<string, readonly [end: string, outcome: Outcome]> = {
+  投了: ['resign', 'loss'],
+  詰み: ['mate', 'loss'],
+  千日手: ['sennichite', 'draw'],
+  持将棋: ['impasse', 'draw'],
+  中断: ['interrupted', 'none'],
+  切れ負け: ['time_up', 'loss'],
+  入玉: ['declaration', 'win'],
+  トライ: ['declaration', 'win'],
+  反則勝ち: ['illegal_move', 'win'],
+  反則負け: ['illegal_move', 'loss'],
+  最大手数: ['max_moves', 'draw'],
+  引き分け: ['adjudication', 'draw'],
+  不戦勝: ['adjudication', 'win'],
+  不戦敗: ['adjudication', 'loss'],
 };
 
-/** Endings that the side to move brings about as the winner or, otherwise, the loser. */
-const WON_BY_MOVER: Record<string, boolean> = { 投了: false, 詰み: false, 切れ負け: false, 反則負け: false, 入玉勝ち: true, 反則勝ち: true };
+/** The ends of games played here by their names in records. */
+const PLAYED_ENDS: Record<string, string> = {
+  checkmate: 'mate',
+  resignation: 'resign',
+  repetition: 'sennichite',
+  max_plies: 'max_moves',
+  time: 'time_up',
+  false_declaration: 'illegal_move',
+};
+
+function winnerOf(outcome: Outcome, sfen: string): Result['winner'] {
+  if (outcome === 'draw' || outcome === 'none') return outcome;
+  return (outcome === 'win') === (turnOf(sfen) === 'sente') ? 'black' : 'white';
+}
+
+/** Whether a word of records states a game's end and its winner in the final position. */
+export function statesResult(ending: string, sfen: string, { winner, end }: Result): boolean {
+  const stated = ENDINGS[ending];
+  return !!stated && stated[0] === (PLAYED_ENDS[end] ?? end) && winnerOf(stated[1], sfen) === winner;
+}
+
+/** The word of records that states a result; undefined if none does. */
+export const wordOf = (result: Result, sfen: string): string | undefined => Object.keys(ENDINGS).find(word => ENDINGS[word][0] !== 'adjudication' && statesResult(word, sfen, result));
 
 /** Translates how a game ended in a position: records state it in Japanese. */
-export function endingText(ending: string, sfen: string, adjudicated?: 'black' | 'white' | 'draw'): string {
-  if (adjudicated) return `${t(`winner.${adjudicated}`)} · ${word('reason', 'adjudication')}`;
-  if (language.value === 'ja' || !ENDINGS[ending]) return ending;
-  const reason = word('reason', ENDINGS[ending]);
-  const won = WON_BY_MOVER[ending];
-  if (won === undefined) return reason;
-  const winner = won === (turnOf(sfen) === 'sente') ? 'black' : 'white';
-  return `${t(`winner.${winner}`)} · ${reason}`;
+export function endingText(ending: string, sfen: string, result?: Result): string {
+  if (!result && (language.value === 'ja' || !ENDINGS[ending])) return ending;
+  const [end, winner] = result ? [result.end, result.winner] : [ENDINGS[ending][0], winnerOf(ENDINGS[ending][1], sfen)];
+  const isTold = winner === 'none' || (winner === 'draw' && end !== 'adjudication');
+  return isTold ? word('reason', end) : `${t(`winner.${winner}`)} · ${word('reason', end)}`;
 }
 
 /** The result of a mate search for the side to move, or for its opponent after a pass. */

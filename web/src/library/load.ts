@@ -2,7 +2,6 @@
 import { applyRecorded } from '../analyse/recorded';
 import { noteScore, scored } from '../analyse/state';
 import { get } from '../http';
-import { word } from '../i18n';
 import type { Found, StoredGame, StoredStudy } from '../protocol';
 import { treeOf } from '../shogi/played';
 import type { GameTree } from '../shogi/tree';
@@ -27,10 +26,9 @@ export async function loadGame(number: number): Promise<GameTree> {
     const at = line[Number(ply)];
     if (at && !at.comment) at.comment = comment;
   }
-  applyRecorded(tree, stored);
+  applyRecorded(tree, { ...stored, winner: summary.winner, end: summary.end });
   tree.headers = { black: summary.black, white: summary.white, date: summary.started, ...tree.headers };
   tree.name = summary.title || [summary.black, summary.white].filter(Boolean).join('-');
-  tree.ending ||= summary.end && summary.end !== 'interrupted' ? word('reason', summary.end) : '';
   if (summary.is_studied) {
     const study = await get<StoredStudy>(`games/${number}/study`).catch(() => undefined);
     for (const found of (study?.found ?? []) as unknown as Found[]) {

@@ -29,8 +29,11 @@ import { GameTree, ownComment, type Headers, type Node } from './tree';
 
 export type Format = 'kif' | 'ki2' | 'csa' | 'usi' | 'sfen' | 'jkf';
 
-/** Decodes a record as UTF-8, or as Shift-JIS if it isn't valid UTF-8. */
+/** Decodes a record as UTF-16 if it has a byte-order mark, else as UTF-8, or as Shift-JIS if it isn't valid UTF-8. */
 export function decode(bytes: ArrayBuffer): string {
+  const [first, second] = new Uint8Array(bytes.slice(0, 2));
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {

@@ -37,6 +37,12 @@ export interface Headers {
   timeControl?: string;
 }
 
+/** How a game ended and who won, in the words of the server. */
+export interface Result {
+  winner: 'black' | 'white' | 'draw' | 'none';
+  end: string;
+}
+
 let nextId = 1;
 
 export class GameTree {
@@ -44,8 +50,8 @@ export class GameTree {
   headers: Headers = {};
   /** How the main line ended, as written in records: 投了, for example. */
   ending = '';
-  /** The winner of an adjudicated game: the ending doesn't tell. */
-  adjudicated?: 'black' | 'white' | 'draw';
+  /** The result where the ending doesn't tell: of an adjudicated game, for example. */
+  result?: Result;
   /** The name of the file that was opened. */
   name = '';
   /** Its number in the library. */
