@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from web_pages import Server, make_server
 
+from komadori.arena import play_match
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.ladder import Ladder, make_settings
 from komadori.generate.folder import GameFolder, StoredFacts, StoredGame
@@ -49,6 +50,22 @@ def record(index: int, names: tuple[str, str], winner: str) -> GameRecord:
         winner=winner,
         reason="resignation",
     )
+
+
+@pytest.mark.parametrize(
+    ("conditions", "nodes"),
+    [(Conditions(), 100), (Conditions(nodes=30), None), (Conditions(byoyomi_ms=9), None)],
+)
+def test_matches_and_ladders_state_the_default_effort(
+    conditions: Conditions, nodes: int | None, tmp_path: Path
+) -> None:
+    with Ladder.create(tmp_path / "a.db", make_settings(conditions)):
+        pass
+    play_match("random", "random", games=2, conditions=conditions, out=tmp_path / "match")
+    with make_server(tmp_path) as client:
+        for kind in ("ladders", "matches"):
+            (found,) = client.get(f"/api/{kind}").json()
+            assert found["terms"]["default_nodes"] == nodes
 
 
 def test_a_ladder_has_ratings_and_its_players_are_opponents(tmp_path: Path) -> None:

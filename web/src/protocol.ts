@@ -683,6 +683,7 @@ export interface Terms {
   nodes: number | null;
   depth: number | null;
   movetime_ms: number | null;
+  default_nodes: number | null;
   max_plies: number | null;
 }
 

@@ -24,7 +24,7 @@ import { sideText } from '../src/shogi/handicaps';
 import { START } from '../src/shogi/position';
 import { writeGame } from '../src/shogi/records';
 import { GameTree, ownComment } from '../src/shogi/tree';
-import { matchEloText } from '../src/train/elo';
+import { matchEloText, termsText } from '../src/train/elo';
 import { crossTable, LadderPage, scaleOf } from '../src/train/Ladders';
 import { Loop, seriesOf } from '../src/train/Loops';
 import { stepOf } from '../src/train/EloChart';
@@ -356,7 +356,7 @@ test('the library lists games and filters them by the search text', async () => 
 const ladder: LadderInfo = {
   name: 's.db',
   title: 's',
-  terms: { main_ms: 0, byoyomi_ms: 0, increment_ms: 0, nodes: 1000, depth: null, movetime_ms: null, max_plies: 320 },
+  terms: { main_ms: 0, byoyomi_ms: 0, increment_ms: 0, nodes: 1000, depth: null, movetime_ms: null, default_nodes: null, max_plies: 320 },
   games: 10,
   players: [
     { name: 'A', spec: 'alphabeta', note: '', elo: 100, elo_error: 50, is_anchor: false, games: 10, wins: 7, draws: 0, losses: 3 },
@@ -368,6 +368,13 @@ const ladder: LadderInfo = {
   is_running: false,
   updated: 0,
 };
+
+test('conditions without a limit name the default effort', () => {
+  const terms = { ...ladder.terms, nodes: null, default_nodes: 100 };
+  expect(termsText(terms)).toBe('100 nodes per move unless a player sets a limit, draw after 320 plies');
+  language.value = 'ja';
+  expect(termsText(terms)).toContain('1手 100 ノード');
+});
 
 test('a ladder shows standings; a cell of its cross table selects the games', async () => {
   serve({ 'api/ladders/s.db/games': [{ index: 0, black: 'A', white: 'B', sfen: 'startpos', moves: ['7g7f'], scores_cp: [20], times_ms: [1], opening_plies: 0, winner: 'black', reason: 'resignation' }] });

@@ -101,10 +101,17 @@ class Conditions:
         )
 
     def __str__(self) -> str:
-        limits = limits_text(self.go([0.0, 0.0])) or (
-            "" if self.has_clock else f"{PLAYER_NODES} nodes per move unless a player sets a limit"
-        )
+        limits = limits_text(self.go([0.0, 0.0]))
+        if self.default_nodes is not None:
+            limits = f"{self.default_nodes} nodes per move unless a player sets a limit"
         return self.described(limits)
+
+    @property
+    def default_nodes(self) -> int | None:
+        """Nodes per move of players that set no limit themselves; None if the conditions limit
+        their moves."""
+        is_limited = self.has_clock or limits_text(self.go([0.0, 0.0]))
+        return None if is_limited else PLAYER_NODES
 
     def described(self, limits: str) -> str:
         """Describe the conditions; `limits` is the text of what limits the players' moves beside

@@ -220,6 +220,8 @@ class Terms(Shape):
     nodes: int | None = None
     depth: int | None = None
     movetime_ms: int | None = None
+    default_nodes: int | None = None
+    """Nodes per move of players that set no limit themselves, if no other limit is given."""
     max_plies: int | None = None
 
 

@@ -564,6 +564,7 @@ export const en = {
   'terms.increment': '{time} per move',
   'terms.perMove': '{limit} per move',
   'terms.depth': 'depth {n}',
+  'terms.default': '{n} nodes per move unless a player sets a limit',
   'terms.maxPlies': 'draw after {n} plies',
   'list.comma': ', ',
 };

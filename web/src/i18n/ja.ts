@@ -566,6 +566,7 @@ export const ja: Record<keyof typeof en, string> = {
   'terms.increment': '1手ごとに {time}',
   'terms.perMove': '1手 {limit}',
   'terms.depth': '深さ {n}',
+  'terms.default': '1手 {n} ノード（プレイヤーの指定がなければ）',
   'terms.maxPlies': '{n}手で引き分け',
   'list.comma': '、',
 };

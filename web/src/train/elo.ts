@@ -12,6 +12,7 @@ export function termsText(terms: Terms): string {
   if (terms.nodes) parts.push(t('terms.perMove', { limit: t('level.nodes', { n: terms.nodes.toLocaleString('en') }) }));
   if (terms.depth) parts.push(t('terms.depth', { n: terms.depth }));
   if (terms.movetime_ms) parts.push(t('terms.perMove', { limit: s(terms.movetime_ms) }));
+  if (terms.default_nodes) parts.push(t('terms.default', { n: terms.default_nodes.toLocaleString('en') }));
   if (terms.max_plies) parts.push(t('terms.maxPlies', { n: terms.max_plies }));
   return parts.join(t('list.comma'));
 }
