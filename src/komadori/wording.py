@@ -37,6 +37,20 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def duration(seconds: float) -> str:
+    """Format a time in the units that suit it: `288 µs`, `12.3 ms`, `1.23 s`, `3 min 31 s`,
+    `1 h 2 min`.
+    """
+    if not seconds:
+        return "0 s"
+    for limit, unit, name in ((9.995e-4, 1e-6, "µs"), (0.9995, 1e-3, "ms"), (59.5, 1.0, "s")):
+        if seconds < limit:
+            return f"{seconds / unit:.3g} {name}"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, left = divmod(minutes, 60)
+    return f"{hours} h {left} min" if hours else f"{minutes} min {rest} s"
+
+
 def not_enough_memory(error: MemoryError) -> str:
     """Describe the error; the compiled core's allocator says nothing about it."""
     text = str(error).removeprefix("std::bad_alloc")

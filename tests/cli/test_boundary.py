@@ -26,7 +26,7 @@ from komadori.generate.nearby import NearbyCounts
 from komadori.generate.relabel import LabelCounts
 from komadori.generate.statistics import Statistics
 from komadori.records import RecordError
-from komadori.wording import clean, counted
+from komadori.wording import clean, counted, duration
 
 
 def run(*words: str | Path) -> Result:
@@ -245,3 +245,21 @@ def test_doctor_names_all_that_is_optional(monkeypatch: pytest.MonkeyPatch) -> N
             assert re.search(rf"(ok|--|!!) +{name} ", done.output), name
     for line in done.output.splitlines():
         assert re.match(r"\S* +(ok|--|!!) +\S+ +\S|\s+-> \S", line), line
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (0.000288, "288 µs"),
+        (0.0009996, "1 ms"),
+        (0.0123, "12.3 ms"),
+        (1.234, "1.23 s"),
+        (59.4, "59.4 s"),
+        (59.6, "1 min 0 s"),
+        (211, "3 min 31 s"),
+        (3720, "1 h 2 min"),
+    ],
+)
+def test_times_have_units_that_suit_them(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -199,6 +199,30 @@ def test_the_page_is_in_english(outcome: quickstart.Outcome) -> None:
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium")
+def test_figures_take_one_line() -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    values = ("59.9%", "88.8%", "100.0%", "88,888,888", "48 min 48 s")
+    figures = {f"figure {number}": value for number, value in enumerate(values)}
+    page = Page("t", "", True, figures, [], [], [], {}, [])
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        shown = browser.new_page()
+        shown.set_content(render(page))
+        for width in (320, 760, 940, 1080, 1400):
+            shown.set_viewport_size({"width": width, "height": 640})
+            heights = shown.eval_on_selector_all(
+                ".figures .value", "all => all.map(e => e.getBoundingClientRect().height)"
+            )
+            assert len(heights) == len(values)
+            assert max(heights) < 1.5 * 25 * 1.55, width
+            cut = "all => all.filter(e => e.scrollWidth > e.clientWidth).length"
+            assert shown.eval_on_selector_all(".figures .value", cut) == 0, width
+        browser.close()
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium")
 def test_the_page_fits_a_phone(outcome: quickstart.Outcome) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:

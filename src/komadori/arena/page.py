@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from komadori.arena import elo
 from komadori.atomic import write_text
 from komadori.pages import board_assets, join_modules, json_in_script, part
+from komadori.wording import duration
 
 if TYPE_CHECKING:
     from komadori.arena.game import GameRecord
@@ -100,7 +101,7 @@ def _times(names: tuple[str, str], games: list[GameRecord]) -> str:
             spent[side][0] += 1
             spent[side][1] += time_ms
     parts = [
-        f"{name} {total / moves / 1000:.3g} s"
+        f"{name} {duration(total / moves / 1000)}"
         for name, (moves, total) in zip(names, spent, strict=True)
         if moves
     ]

@@ -27,7 +27,7 @@ from komadori.rules import Board
 from komadori.rules.svg import PieceStyle
 from komadori.run_lock import RunLock
 from komadori.training import Config, Metrics, Part, Report, RunResult
-from komadori.wording import counted
+from komadori.wording import counted, duration
 
 PIECE_STYLES: tuple[PieceStyle, ...] = ("western", "kanji")
 
@@ -318,7 +318,6 @@ def _page(
     verdict = f"beats {' and '.join(beaten)} (p < {SIGNIFICANCE} each)" if beaten else ""
     if lost:
         verdict += ("; " if verdict else "") + f"no significant win against {' and '.join(lost)}"
-    minutes, seconds = divmod(round(outcome.seconds), 60)
     data = next(entry for entry in result.history if entry["kind"] == "data")
     about = next(entry for entry in result.history if entry["kind"] == "run")
     return Page(
@@ -330,7 +329,7 @@ def _page(
             "value accuracy": f"{metrics.value_accuracy:.1%}",
             "best label is legal": f"{metrics.best_is_legal:.1%}",
             "training samples": f"{result.samples:,}",
-            "total time": f"{minutes} min {seconds} s",
+            "total time": duration(outcome.seconds),
         },
         plots=[plots[name] for name in PLOTS if name in plots],
         positions=positions,
