@@ -16,10 +16,18 @@ from click.testing import CliRunner
 
 from komadori.arena import Conditions, MatchStoreError, WorkerError
 from komadori.arena.spsa import Parameter, Spsa
-from komadori.arena.tune import TuneConfig, TuneConfigError, Tuning, read_config, tune
+from komadori.arena.tune import (
+    TuneConfig,
+    TuneConfigError,
+    Tuning,
+    check_ranges,
+    read_config,
+    tune,
+)
 from komadori.cli._group import group
 from komadori.cli.game_options import as_options, parse_clock, with_conditions
 from komadori.cli.tune import EXAMPLE
+from komadori.search.alphabeta import CONSTANTS
 from komadori.usi.client import EngineError
 
 #: Resigns at once in (100 - Skill) per cent of its games, otherwise shuffles its rook.
@@ -240,6 +248,31 @@ def test_the_example_is_a_file_of_parameters(tmp_path: Path) -> None:
     assert config.parameters[1].step == 5
     path.write_text(EXAMPLE.replace("nodes = 800", 'clock = "10+0.1"'))
     assert read_config(path, parse_clock).conditions.increment_ms == 100
+
+
+def test_the_example_of_the_alphabeta_search_has_all_its_constants(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(CliRunner().invoke(group, ["tune", "--example", "alphabeta"]).output)
+    config = read_config(path, parse_clock)
+    switches = {name for name, (_, low, high) in CONSTANTS.items() if high - low < 2}
+    names = {p.name.removeprefix("Search.") for p in config.parameters}
+    assert names == CONSTANTS.keys() - switches
+    assert all(p.is_integer for p in config.parameters)
+    check_ranges("alphabeta?Eval=material", config.parameters)
+
+
+def test_a_tuning_without_a_terminal_says_how_long_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("komadori.cli.tune.LINE_SECONDS", 0.0)
+    path = tmp_path / "p.toml"
+    path.write_text(
+        'pairs = 3\n[conditions]\nnodes = 50\nmax_plies = 20\n[parameters."Search.aspiration"]\n'
+        "start = 30\nmin = 10\nmax = 90\n"
+    )
+    arguments = ["tune", "alphabeta?Eval=material", str(path), "--out", str(tmp_path / "out")]
+    output = CliRunner().invoke(group, arguments).output
+    assert re.search(r"^2 of 3 pairs, [\d.]+ (µs|ms|s) left$", output, re.MULTILINE), output
 
 
 @pytest.mark.parametrize(

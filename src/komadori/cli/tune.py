@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Group
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -21,7 +22,7 @@ from komadori.cli.game_options import (
     parse_clock,
 )
 from komadori.cli.numbers import THREADS
-from komadori.wording import counted
+from komadori.wording import counted, duration
 
 if TYPE_CHECKING:
     from komadori.arena.tune import Tuning
@@ -58,6 +59,44 @@ min = 0
 max = 100
 """
 
+_ALPHABETA_HEAD = """\
+# komadori tune "alphabeta?Eval=nnue" this-file.toml --out runs/tune -j 2
+pairs = 3000
+openings = ""             # file of openings or games, or "sample"; empty: random moves
+opening_plies = 8
+
+[conditions]
+nodes = 5000
+"""
+#: Seconds between lines of progress.
+LINE_SECONDS = 60.0
+
+#: Of the constants' perturbations; with the default rate a tuning of thousands of pairs hardly
+#: leaves the start.
+_ALPHABETA_RATE = 0.006
+
+
+def alphabeta_example() -> str:
+    """The parameter file of the alpha-beta search's constants: all but switches, by steps of an
+    eighth of their value."""
+    from komadori.search.alphabeta import CONSTANTS
+
+    lines = [_ALPHABETA_HEAD.rstrip()]
+    for name, (value, low, high) in CONSTANTS.items():
+        if high - low < 2:
+            continue
+        step = max(1, round(abs(value) / 8 or (high - low) / 40))
+        lines += [
+            "",
+            f'[parameters."Search.{name}"]',
+            f"start = {value}",
+            f"min = {low}",
+            f"max = {high}",
+            f"step = {step}",
+            f"rate = {_ALPHABETA_RATE}",
+        ]
+    return "\n".join(lines)
+
 
 @click.command()
 @click.argument("player", required=False)
@@ -76,9 +115,20 @@ max = 100
     type=THREADS,
     help="Games at a time.",
 )
-@click.option("--example", is_flag=True, help="Print an example parameter file and exit.")
+@click.option(
+    "--example",
+    is_flag=False,
+    flag_value="options",
+    type=click.Choice(["options", "alphabeta"]),
+    help="Print a parameter file and exit: an example with a network's options, or all constants "
+    "of the alpha-beta search.",
+)
 def command(
-    player: str | None, parameters: Path | None, out: Path | None, concurrency: int, example: bool
+    player: str | None,
+    parameters: Path | None,
+    out: Path | None,
+    concurrency: int,
+    example: str | None,
 ) -> None:
     """Tune PLAYER's options by self-play (SPSA).
 
@@ -88,7 +138,7 @@ def command(
     the parameters' paths; the same command resumes.
     """
     if example:
-        for line in EXAMPLE.splitlines():
+        for line in (EXAMPLE if example == "options" else alphabeta_example()).splitlines():
             say(line)
         return
     if player is None or parameters is None or out is None:
@@ -102,6 +152,7 @@ def command(
     try:
         PlayerSpec.parse(player)
         config = read_config(parameters, parse_clock)
+        lines = _ProgressLines(terminal)
         bar = game_progress(terminal)
         task = bar.add_task("pairs", total=config.pairs)
         with Live(console=terminal, refresh_per_second=2) as live:
@@ -109,6 +160,7 @@ def command(
             def show(tuning: Tuning) -> None:
                 bar.update(task, completed=tuning.finished)
                 live.update(Group(_table(tuning), bar))
+                lines(tuning)
 
             tuning = interrupt.in_thread(
                 lambda: tune(player, config, out, concurrency=concurrency, on_pair=show),
@@ -125,6 +177,30 @@ def command(
         f"now compare: {_comparison(tuning)}",
     ):
         terminal.print(line, soft_wrap=True)
+
+
+class _ProgressLines:
+    """Where there is no live table: a line per minute with the time left."""
+
+    def __init__(self, on: Console) -> None:
+        self._console = on
+        self._started = self._last = time.monotonic()
+        self._resumed: int | None = None
+
+    def __call__(self, tuning: Tuning) -> None:
+        now = time.monotonic()
+        if self._resumed is None:
+            self._resumed, self._started = tuning.finished, now
+        if self._console.is_terminal or now - self._last < LINE_SECONDS:
+            return
+        self._last = now
+        total = tuning.config.pairs
+        per_pair = (now - self._started) / max(1, tuning.finished - self._resumed)
+        self._console.print(
+            f"{tuning.finished:,} of {counted(total, 'pair')}, "
+            f"{duration((total - tuning.finished) * per_pair)} left",
+            soft_wrap=True,
+        )
 
 
 def _comparison(tuning: Tuning) -> str:
