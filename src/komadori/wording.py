@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 
 #: Control characters except tab and newline, bidirectional overrides, lone surrogates.
@@ -49,6 +51,24 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, left = divmod(minutes, 60)
     return f"{hours} h {left} min" if hours else f"{minutes} min {rest} s"
+
+
+def no_such_file(path: object) -> FileNotFoundError:
+    """Return the error of a missing input, as the cause of an error that says more about it."""
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+
+def names_no_file(error: BaseException) -> bool:
+    """Return whether an error, or one that caused it, is that of a path that leads to no file.
+
+    For a command that is a usage error.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, FileNotFoundError | NotADirectoryError | IsADirectoryError):
+            return True
+        cause = cause.__cause__
+    return False
 
 
 def not_enough_memory(error: MemoryError) -> str:

@@ -140,7 +140,7 @@ def test_files_that_cannot_be_analysed_are_named(tmp_path: Path) -> None:
     assert "no game with moves" in run(empty).output
     path = write(tmp_path / "one.kif", FIRST)
     missing = CliRunner().invoke(group, ["analyse", str(path), "--model", "nowhere.onnx"])
-    assert missing.exit_code == 1
+    assert missing.exit_code == 2
     assert "nowhere.onnx" in missing.output
     nan = CliRunner().invoke(group, ["analyse", str(path), "--time", "nan"])
     assert nan.exit_code == 2

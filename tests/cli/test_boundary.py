@@ -70,7 +70,7 @@ def test_any_exception_is_one_line(
 def test_a_system_error_that_a_command_passes_on_names_the_file_first(tmp_path: Path) -> None:
     result = run("install-engine", "--out", "/proc/nowhere/engine.sh")
     assert result.output == "Error: /proc/nowhere: No such file or directory\n"
-    assert result.exit_code == 1
+    assert result.exit_code == 2
 
 
 def test_analyze_is_an_alias() -> None:

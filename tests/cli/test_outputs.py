@@ -174,7 +174,7 @@ def test_a_report_replaces_no_page_of_others(tmp_path: Path) -> None:
 def test_records_of_a_server_have_a_folder_before_a_game_begins(games: Path) -> None:
     account = ("--host", "127.0.0.1", "--port", "9", "--name", "a", "--password", "b")
     result = run("csa", "random", *account, "--out", games / "x")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert f"{games} is a file, not a folder" in result.output
 
 

@@ -28,7 +28,7 @@ from komadori.arena.ratings import LOGIT, Fit, Tally, fit
 from komadori.arena.workers import Job, run_jobs
 from komadori.atomic import atomic_writer
 from komadori.run_lock import RunLock
-from komadori.wording import counted
+from komadori.wording import counted, no_such_file
 
 FORMAT = 1
 
@@ -100,7 +100,9 @@ class Ladder:
         """Open a ladder. Raises LadderError for other files."""
         self.path = Path(path)
         if not self.path.is_file():
-            raise LadderError(f"{path}: no such ladder; `komadori ladder new` makes one")
+            raise LadderError(
+                f"{path}: no such ladder; `komadori ladder new` makes one"
+            ) from no_such_file(path)
         where = f"{self.path.resolve().as_uri()}?mode={'ro' if reads_only else 'rw'}"
         self._database = sqlite3.connect(where, timeout=60.0, isolation_level=None, uri=True)
         self._database.row_factory = sqlite3.Row

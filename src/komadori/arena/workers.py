@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from komadori.arena.game import Conditions, GameRecord, play_game
 from komadori.arena.openings import Opening
 from komadori.cpus import THREADS_VARIABLE, available_threads
+from komadori.wording import names_no_file, no_such_file
 
 if TYPE_CHECKING:
     from komadori.players import Player, Tunable
@@ -241,7 +242,8 @@ class ProcessGameRunner:
             raise WorkerError(f"a worker process ended (status {self._process.wait()})")
         answer = json.loads(line)
         if "error" in answer:
-            raise WorkerError(answer["error"])
+            missing = no_such_file("a player's file") if answer["is_missing"] else None
+            raise WorkerError(answer["error"]) from missing
         return GameRecord.from_json(answer)
 
 
@@ -270,7 +272,11 @@ def main() -> int:
         return 1
     except Exception as error:
         with contextlib.suppress(OSError):
-            print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=sink, flush=True)
+            answer = {
+                "error": f"{type(error).__name__}: {error}",
+                "is_missing": names_no_file(error),
+            }
+            print(json.dumps(answer), file=sink, flush=True)
         return 1
     return 0
 

@@ -21,7 +21,7 @@ from komadori.cli import SUBCOMMANDS, interrupt
 from komadori.cli.console import say
 from komadori.cli.numbers import check_numbers
 from komadori.extras import install_line
-from komadori.wording import not_enough_memory
+from komadori.wording import names_no_file, not_enough_memory
 
 #: Aliases of subcommands.
 ALIASES = {"analyze": "analyse"}
@@ -44,6 +44,8 @@ _EXTRAS = {
 BUG = "a bug in komadori"
 #: Maximum width of help texts, in characters.
 _HELP_WIDTH = 100
+#: Exit status of a usage error, also of an input that doesn't exist.
+USAGE = 2
 #: Names of files may hold line breaks; an error is one line.
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 
@@ -94,13 +96,15 @@ class _LazyGroup(click.Group):
                 hint = f"Try '{error.ctx.command_path} --help' for help."
                 for line in (*error.ctx.get_usage().splitlines(), hint, ""):
                     say(line, err=True)
-            _end(f"Error: {_LINE_BREAK.sub(' ', _message(error))}", error.exit_code)
+            status = USAGE if names_no_file(error) else error.exit_code
+            _end(f"Error: {_LINE_BREAK.sub(' ', _message(error))}", status)
         except BrokenPipeError as error:
             _end_without_reader(error)
         except Exception as error:
             if "KOMADORI_DEBUG" in os.environ:
                 raise
-            _end(f"Error: {_LINE_BREAK.sub(' ', describe(error))}", 1)
+            status = USAGE if names_no_file(error) else 1
+            _end(f"Error: {_LINE_BREAK.sub(' ', describe(error))}", status)
         sys.exit(status if isinstance(status, int) else 0)
 
 

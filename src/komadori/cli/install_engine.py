@@ -71,7 +71,7 @@ def command(
     if model is not None:
         path = Path(model)
         if not path.exists():
-            raise click.ClickException(f"no model {model}")
+            raise click.UsageError(f"no model {model}")
         arguments += ["--model", str(path.resolve())]
         _preset(table, "DNN_Model", str(path.resolve()))
     for pair in option:

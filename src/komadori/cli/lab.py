@@ -297,9 +297,7 @@ def _chosen(folder: Path, names: tuple[str, ...]) -> list[Experiment]:
     for name in names:
         one, _, variant = name.partition("/")
         if one not in known:
-            raise click.ClickException(
-                f"no experiment {one!r} in {folder}; known: {', '.join(known)}"
-            )
+            raise click.UsageError(f"no experiment {one!r} in {folder}; known: {', '.join(known)}")
         variants_of.setdefault(one, []).append(variant)
     chosen = []
     for name, variants in variants_of.items():

@@ -28,6 +28,7 @@ from komadori.generate.segments import Chunk, Progress, read_segments, sources_c
 from komadori.inference.loading import DEFAULT
 from komadori.records import Samples
 from komadori.usi.models import is_fake
+from komadori.wording import no_such_file
 
 #: Segments assigned to a machine at a time: one in progress, one queued.
 AT_ONCE = 2
@@ -66,7 +67,7 @@ class LabellerSpec:
             raise LabelError(
                 f"{self.by}: no such model; --by also takes {DEFAULT}, alphabeta, "
                 "usi:COMMAND and python:MODULE:NAME"
-            )
+            ) from no_such_file(self.by)
         options = dict(self.network)
         if self.threads and not is_fake(self.by):
             options["threads"] = self.threads

@@ -36,6 +36,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from komadori.usi.protocol import GoCommand
+from komadori.wording import no_such_file
 
 KINDS = (
     "model",
@@ -93,7 +94,7 @@ class PlayerSpec:
         if kind not in KINDS:
             if not text or not Path(text).exists():
                 if Path(text).suffix or "/" in text:
-                    raise PlayerSpecError(f"{text}: no such model")
+                    raise PlayerSpecError(f"{text}: no such model") from no_such_file(text)
                 raise PlayerSpecError(
                     f"{text!r} is no player: expected one of {', '.join(KINDS)}, or a model's path"
                 )

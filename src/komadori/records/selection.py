@@ -16,6 +16,7 @@ from komadori.records.files import plain_suffix
 from komadori.records.formats import FORMATS
 from komadori.records.game import End, Game, Winner
 from komadori.records.samples import Samples
+from komadori.wording import no_such_file
 
 __all__ = ["RESULTS", "Selection", "find_files", "match_files"]
 
@@ -38,7 +39,7 @@ def find_files(paths: Iterable[Path]) -> Iterator[Path]:
         elif os.path.exists(path):  # noqa: PTH110
             yield path
         else:
-            raise RecordError(f"{path}: no such file")
+            raise RecordError(f"{path}: no such file") from no_such_file(path)
 
 
 def match_files(patterns: Iterable[str]) -> list[Path]:
@@ -52,8 +53,10 @@ def match_files(patterns: Iterable[str]) -> list[Path]:
         is_path = os.path.exists(pattern)  # noqa: PTH110
         named = [pattern] if is_path else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute ones too)
         found = list(find_files(map(Path, named)))
+        if not found and is_path:
+            raise RecordError(f"{pattern}: no records there")
         if not found:
-            raise RecordError(f"{pattern}: " + ("no records there" if is_path else "no such file"))
+            raise RecordError(f"{pattern}: no such file") from no_such_file(pattern)
         paths += found
     return list(dict.fromkeys(paths))
 

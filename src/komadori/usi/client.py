@@ -25,6 +25,7 @@ from typing import ClassVar, Protocol, overload
 from komadori.usi import protocol
 from komadori.usi.protocol import BestMove, GoCommand, InfoLine, OptionLine, UsiSyntaxError
 from komadori.usi.reaper import reaper
+from komadori.wording import no_such_file
 
 #: Debian's folders for games, which aren't on every user's PATH.
 EXTRA_FOLDERS = ("/usr/games", "/usr/local/games")
@@ -137,7 +138,7 @@ def split_command(command: str) -> list[str]:
     words = split_words(command)
     program = find_program(words[0])
     if program is None:
-        raise EngineError(f"no program {words[0]!r} found")
+        raise EngineError(f"no program {words[0]!r} found") from no_such_file(words[0])
     return [program, *words[1:]]
 
 

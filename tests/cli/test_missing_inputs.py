@@ -1,0 +1,68 @@
+"""A missing input is a usage error in every command, whoever opens it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from komadori.cli._group import group
+
+COMMANDS = [
+    "analyse none.csa",
+    "bench inference --model none.onnx",
+    "bench alphabeta --weights none.bin",
+    "book make none.csa -o b.db",
+    "book show none.db",
+    "export none -o x.onnx",
+    "generate nearby none.hcpe -o t",
+    "generate relabel none.hcpe --by none.onnx -o t",
+    "generate relabel a.txt --by none.onnx -o t",
+    "generate selfplay -o t --model none.onnx --games 1",
+    "generate stats none",
+    "generate teacher -o t --openings none.txt --games 1",
+    "import none.pth -o x",
+    "install-engine none.onnx",
+    "ladder show none.db",
+    "lab run none.toml",
+    "linear distill none.bin --data none.hcpe",
+    "linear train kpp --data none.hcpe",
+    "linear train nnue --data none.hcpe",
+    "linear train two-piece --data none.hcpe",
+    "loop run none.toml",
+    "match material none.onnx",
+    "match material model:none.onnx",
+    "match -j 2 material model:none.onnx",
+    "match material usi:none",
+    "match material random --openings none.csa",
+    "match material random --openings none.txt",
+    "match material alphabeta?EvalFile=none.bin",
+    "mate -f none.txt",
+    "records stats none.csa",
+    "report none",
+    "train none.toml",
+    "train resnet5x64 --data none.hcpe",
+    "tune material none.toml -o t",
+    "web none",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_missing_input_is_a_usage_error(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("startpos moves 7g7f\n")
+    done = CliRunner().invoke(group, command.split())
+    assert done.exit_code == 2, done.output
+    errors = [line for line in done.output.splitlines() if line.startswith("Error: ")]
+    assert len(errors) == 1
+    assert "none" in errors[0]
+
+
+def test_other_errors_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("no opening")
+    done = CliRunner().invoke(group, ["match", "material", "random", "--openings", "a.txt"])
+    assert done.exit_code == 1, done.output
