@@ -208,6 +208,18 @@ def test_figures_of_a_match_are_finite(wins, draws, losses, elo):
         assert (found["elo_first"] > 0) - (found["elo_first"] < 0) == sign
 
 
+@pytest.mark.parametrize("seeds", ["1,1", "1, 01", "3,2,3"])
+def test_a_seed_named_twice_is_refused(seeds, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "toy.toml").write_text(TOY)
+    options = ["--experiments", "lab", "--results", "results", "--positions", "200"]
+    done = CliRunner().invoke(command, ["run", "toy/both", *options, "--seeds", seeds])
+    assert done.exit_code == 2
+    assert f"seed {seeds[0]} is named twice" in done.output
+    assert not (tmp_path / "results").exists()
+
+
 def test_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lab").mkdir()

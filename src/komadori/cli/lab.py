@@ -163,6 +163,8 @@ def run(
         raise click.UsageError(f"--seeds {seeds}: expected numbers separated by commas") from error
     if not all(0 <= seed < 2**63 for seed in chosen):
         raise click.UsageError(f"--seeds {seeds}: seeds are 0 to 2^63 - 1")
+    if twice := [seed for seed in chosen if chosen.count(seed) > 1]:
+        raise click.UsageError(f"--seeds {seeds}: seed {twice[0]} is named twice")
     stop = threading.Event()
     if address is not None:
         with interrupt_sets(stop):
