@@ -187,6 +187,53 @@ def test_a_lost_connection_is_made_again() -> None:
     assert server.logins == 5
 
 
+SUMMARIZED = parse_summary(SUMMARY.splitlines())
+
+
+class Waits(threading.Event):
+    """Notes the client's waits instead of waiting; ends it after so many of them."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.waits: list[float] = []
+        self._most = most
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if timeout:
+            self.waits.append(timeout)
+        return len(self.waits) == self._most
+
+
+def test_games_that_end_at_once_are_begun_ever_more_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = [
+        *[CsaGame(SUMMARIZED, seconds=0.1)] * 8,
+        CsaGame(SUMMARIZED, seconds=600.0),  # waited for its opponent's first move
+        CsaGame(SUMMARIZED, seconds=0.2),
+        ConnectionError("cut"),
+        CsaGame(SUMMARIZED, ["7g7f"] * 30, seconds=0.3),  # of fast players
+        CsaGame(SUMMARIZED, ["7g7f"], seconds=0.3),
+        CsaGame(SUMMARIZED),
+    ]
+
+    def session(_: CsaClient) -> CsaGame:
+        found = sessions.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr(CsaClient, "_session", session)
+    stop = Waits(99)
+    client = CsaClient(CsaAccount("127.0.0.1", "me", "pw", 1), make("random"))
+    assert len(client.play(13, stop)) == 13
+    assert stop.waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 1.0, 5.0, 1.0]
+
+
+def test_a_wait_after_a_short_game_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CsaClient, "_session", lambda _: CsaGame(SUMMARIZED))
+    client = CsaClient(CsaAccount("127.0.0.1", "me", "pw", 1), make("random"))
+    assert len(client.play(stop=Waits(3))) == 3
+
+
 def test_a_server_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]

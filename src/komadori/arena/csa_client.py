@@ -47,6 +47,10 @@ READ_TIMEOUT_S = 3600.0
 #: First and maximum delay before reconnecting.
 BACKOFF_S = (5.0, 300.0)
 
+#: First and maximum delay after a game that ended at once: in fewer than so many seconds and moves.
+SHORT_GAME_BACKOFF_S = (1.0, 60.0)
+SHORT_GAME_S, SHORT_GAME_MOVES = 5.0, 10
+
 #: Maximum time per move in a record: a day.
 MAX_RECORD_MS = 24 * 3600 * 1000
 
@@ -114,6 +118,12 @@ class CsaGame:
     outcome: Outcome = "unknown"
     reason: str = ""
     """The server's reason, such as RESIGN or SENNICHITE."""
+    seconds: float = 0.0
+    """From its start to the result."""
+
+    @property
+    def ended_at_once(self) -> bool:
+        return self.seconds < SHORT_GAME_S and len(self.moves) < SHORT_GAME_MOVES
 
 
 class _Connection:
@@ -185,6 +195,14 @@ class _Connection:
         self._socket.close()
 
 
+def _pause_after(game: CsaGame, pause_s: float) -> float:
+    """Return the delay before the next game; `pause_s` was the one before this game."""
+    if not game.ended_at_once:
+        return 0.0
+    first, most = SHORT_GAME_BACKOFF_S
+    return min(2.0 * pause_s, most) if pause_s else first
+
+
 class CsaClient:
     """Plays games with a player on an account, one after another."""
 
@@ -211,22 +229,29 @@ class CsaClient:
     def play(self, games: int | None = None, stop: threading.Event | None = None) -> list[CsaGame]:
         """Play this many games (None: no limit), reconnecting whenever the connection is lost.
 
-        Raises CsaLoginError if the server refuses the account. `stop` ends it after the current
-        game.
+        It waits before it connects again, longer and longer, after errors and after games that
+        ended at once. Raises CsaLoginError if the server refuses the account. `stop` ends it after
+        the current game, and ends a wait.
         """
         stop = stop or threading.Event()
         played: list[CsaGame] = []
-        delay_s = BACKOFF_S[0]
+        error_s, pause_s, wait_s = BACKOFF_S[0], 0.0, 0.0
         while not stop.is_set() and (games is None or len(played) < games):
+            if wait_s and stop.wait(wait_s):
+                break
             try:
-                played.append(self._session())
-                delay_s = BACKOFF_S[0]
+                game = self._session()
+                played.append(game)
+                error_s, wait_s = BACKOFF_S[0], 0.0
+                pause_s = _pause_after(game, pause_s)
+                if pause_s and (games is None or len(played) < games):
+                    log.warning("the game ended at once; connecting again in %.0f s", pause_s)
+                    wait_s = pause_s
             except (OSError, CsaProtocolError) as error:
                 what = one_line(self.account.hidden(str(error)))
-                log.warning("%s; connecting again in %.0f s", what, delay_s)
-                if stop.wait(delay_s):
-                    break
-                delay_s = min(2.0 * delay_s, BACKOFF_S[1])
+                log.warning("%s; connecting again in %.0f s", what, error_s)
+                wait_s = error_s
+                error_s = min(2.0 * error_s, BACKOFF_S[1])
         return played
 
     def _session(self) -> CsaGame:
@@ -243,9 +268,11 @@ class CsaClient:
             black, white = map(self.account.hidden, summary.names)
             game_id = self.account.hidden(summary.game_id)
             game = CsaGame(replace(summary, names=(black, white), game_id=game_id))
+            started = time.monotonic()
             try:
                 self._play(connection, game)
             finally:
+                game.seconds = time.monotonic() - started
                 self._finish(game)
             with contextlib.suppress(OSError):
                 connection.send("LOGOUT")
