@@ -19,6 +19,8 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
+from komadori.json_file import read_table
+
 LOCK_FILE = ".lock"
 #: Longest command line quoted in a message, in characters.
 _COMMAND_LENGTH = 120
@@ -98,7 +100,7 @@ class RunLock:
 
     def _holder(self) -> str:
         try:
-            facts = json.loads(self._holder_path.read_text(encoding="utf-8"))
+            facts = read_table(self._holder_path)
             where = "" if facts["host"] == socket.gethostname() else f" on {facts['host']}"
             return f"process {facts['pid']}{where} since {facts['since']} ({facts['command']})"
         except (OSError, ValueError, KeyError, TypeError):

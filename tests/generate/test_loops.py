@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -29,6 +31,7 @@ from komadori.generate.loop import (
     Verdict,
     config_from_dict,
     load_config,
+    open_loop,
     run,
     run_stage,
 )
@@ -382,6 +385,54 @@ def test_the_commands(tmp_path) -> None:
     assert bad.exit_code == 1
     assert "small.toml: generations is 0" in bad.output
     assert CliRunner().invoke(command, ["status", str(tmp_path)]).exit_code == 1
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """A loop of one generation."""
+    folder = tmp_path_factory.mktemp("finished") / "loop"
+    assert run(Loop(config(generations=1, gate=GateConfig(games=2, nodes=10)), folder))
+    return folder
+
+
+@pytest.mark.parametrize("content", ["", "[]", "null", "5", "{", '{"a": 1}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "name", ["loop.json", "001/games.json", "001/verdict.json", "001/references.json"]
+)
+def test_a_damaged_file_is_one_error_that_names_it(finished, tmp_path, name, content) -> None:
+    folder = tmp_path / "loop"
+    shutil.copytree(finished, folder)
+    (folder / name).write_text(content)
+    result = CliRunner().invoke(command, ["status", str(folder)])
+    assert result.exit_code == 1, result.output
+    assert result.output.startswith(f"Error: {folder / name}: damaged: ")
+    if name == "loop.json":
+        with pytest.raises(LoopError, match=re.escape(f"{folder / name}: damaged")):
+            open_loop(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("verdict", {"promoted": "yes"}),
+        ("verdict", {"against": None}),
+        ("verdict", {"elo": "much"}),
+        ("verdict", {"elo": float("inf")}),
+        ("games", {"games": -1}),
+        ("games", {"positions": 1e9}),
+        ("references", {"generation 0": [1, 2]}),
+        ("references", {"generation 0": {"wins": 1, "draws": 0}}),
+    ],
+)
+def test_damaged_facts_are_named(finished, tmp_path, name, change) -> None:
+    folder = tmp_path / "loop"
+    shutil.copytree(finished, folder)
+    path = folder / f"001/{name}.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    result = CliRunner().invoke(command, ["status", str(folder)])
+    assert result.exit_code == 1, result.output
+    assert result.output.startswith(f"Error: {path}: damaged: ")
+    assert next(iter(change)) in result.output or name == "references"
 
 
 def test_linear_loop_is_one_of_its_configurations(tmp_path) -> None:

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from komadori.analysis.positions import Found, Line
+from komadori.json_file import parse_table
 from komadori.run_lock import RunLock
 
 VERSION = 1
@@ -63,7 +64,7 @@ class Journal:
         kept = len(lines[0]) + 1
         for line in lines[1:-1]:  # the last line is incomplete
             try:
-                key, found = _from_json(json.loads(line))
+                key, found = _from_json(parse_table(line))
             except (ValueError, KeyError, TypeError):
                 break
             self.known[key] = found
@@ -102,7 +103,7 @@ def read_journal(path: Path) -> dict[str, Found]:
     known = {}
     for line in path.read_bytes().split(b"\n")[1:-1]:
         try:
-            key, found = _from_json(json.loads(line))
+            key, found = _from_json(parse_table(line))
         except (ValueError, KeyError, TypeError):
             break
         known[key] = found

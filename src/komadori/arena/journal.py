@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from komadori.json_file import parse_json, parse_table
 from komadori.run_lock import RunLock
 
 FORMAT = 2
@@ -59,7 +60,7 @@ class Journal:
             self._begin()
             return
         try:
-            found = json.loads(first)
+            found = parse_json(first)
         except ValueError:
             found = None
         if not isinstance(found, dict):
@@ -89,9 +90,7 @@ class Journal:
                 try:
                     if not line.endswith(b"\n"):
                         raise ValueError("the line is cut off")
-                    row = json.loads(line)
-                    if not isinstance(row, dict):
-                        raise ValueError("no table")
+                    row = parse_table(line)
                 except ValueError as error:
                     if file.read(1):
                         raise self.damage(number, error) from error

@@ -27,6 +27,7 @@ from komadori.arena.openings import Opening, choose, random_openings, read_openi
 from komadori.arena.ratings import LOGIT, Fit, Tally, fit
 from komadori.arena.workers import Job, run_jobs
 from komadori.atomic import atomic_writer
+from komadori.json_file import parse_json
 from komadori.run_lock import RunLock
 from komadori.wording import counted, no_such_file
 
@@ -109,7 +110,7 @@ class Ladder:
         try:
             self._database.execute("PRAGMA foreign_keys = ON")
             rows = self._database.execute("SELECT key, value FROM settings").fetchall()
-            found = {row["key"]: json.loads(row["value"]) for row in rows}
+            found = {row["key"]: parse_json(row["value"]) for row in rows}
             if found["format"] != FORMAT:
                 raise LadderError(f"{path}: a ladder of format {found['format']}, not {FORMAT}")
             self.settings = Settings(
@@ -206,7 +207,7 @@ class Ladder:
     def players(self) -> list[LadderPlayer]:
         """Return all players in the order they were added."""
         rows = self._rows("SELECT * FROM players ORDER BY id")
-        return [LadderPlayer(**{**dict(row), "files": json.loads(row["files"])}) for row in rows]
+        return [LadderPlayer(**{**dict(row), "files": parse_json(row["files"])}) for row in rows]
 
     def player(self, name: str) -> LadderPlayer:
         """Return a player by name. Raises LadderError."""
@@ -262,7 +263,7 @@ class Ladder:
         with contextlib.closing(found):
             for row in found:
                 try:
-                    record = GameRecord.from_json(json.loads(row["record"]))
+                    record = GameRecord.from_json(parse_json(row["record"]))
                 except (TypeError, ValueError, LookupError) as error:
                     raise LadderError(f"{self.path}: a damaged game ({error})") from error
                 record.names = (names[row["black"]], names[row["white"]])
@@ -431,8 +432,8 @@ def read_match(folder: Path) -> tuple[dict[str, Any], list[GameRecord]]:
     path = folder / "games.jsonl"
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-        terms = json.loads(lines[0])
-        records = [GameRecord.from_json(json.loads(line)) for line in lines[1:]]
+        terms = parse_json(lines[0])
+        records = [GameRecord.from_json(parse_json(line)) for line in lines[1:]]
         Conditions(**terms["conditions"])
         if len(terms["players"]) != 2:
             raise ValueError("a match has two players")

@@ -11,6 +11,7 @@ import click
 
 from komadori.cli.console import say
 from komadori.cli.network_options import BACKEND, DEVICE
+from komadori.json_file import read_table
 
 if TYPE_CHECKING:
     from komadori.training import Metrics, Samples
@@ -96,7 +97,7 @@ def _measure_onnx(model: Path, samples: Samples, batch_size: int, backend: str) 
     card_path = model.with_suffix(".json")
     loss = training.LossConfig()
     if card_path.exists():
-        card = nets.ModelCard.from_json(json.loads(card_path.read_text("utf-8")), card_path)
+        card = nets.ModelCard.from_json(read_table(card_path), card_path)
         loss = training.loss_config_of(card)
 
     def predict(batch: training.Batch) -> tuple[Tensor, Tensor]:

@@ -79,19 +79,16 @@ def stage_command(
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def status_command(folder: Path) -> None:
     """Show the state of each generation. The folder's index.html adds a plot."""
-    import json
-
-    from komadori.generate.loop import Loop, LoopConfigError, LoopError, config_from_dict
+    from komadori.generate.loop import open_loop
     from komadori.generate.loop.page import write_page
 
     try:
-        table = json.loads((folder / "loop.json").read_text(encoding="utf-8"))
-        loop = Loop(config_from_dict(table), folder)
+        loop = open_loop(folder)
         write_page(loop)
         console().print(_table(loop))
     except FileNotFoundError as error:
         raise click.ClickException(f"{folder}: holds no loop (no loop.json)") from error
-    except (LoopConfigError, LoopError, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 

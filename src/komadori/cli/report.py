@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -10,7 +9,7 @@ import click
 from komadori.cli.console import say
 from komadori.cli.network_options import DEVICE
 from komadori.cli.outputs import check_outputs, force_option, is_page
-from komadori.model_folder import CARD_FILE, CHECKPOINTS
+from komadori.model_folder import CHECKPOINTS
 
 
 @click.command()
@@ -53,8 +52,7 @@ def command(
     if is_quickstart and not data:
         data = (str(sample_path()),)
     try:
-        saved = json.loads((training.resolve(run) / CARD_FILE).read_text(encoding="utf-8"))
-        config = saved.get("training", {}).get("config", {})
+        config = nets.load_card(training.resolve(run)).training.get("config", {})
         files = config.get("data", {})
         train_files = data or tuple(files.get("train", ()))
         test_files = test or tuple(files.get("test", ()))

@@ -29,6 +29,7 @@ import numpy as np
 from komadori.atomic import write_text
 from komadori.generate.counts import Counts
 from komadori.generate.file_sizes import changed_file, sizes_of
+from komadori.json_file import read_table
 from komadori.records import Winner
 from komadori.records.files import atomic_writer
 from komadori.records.parts import PositionSet
@@ -431,7 +432,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     """Read the folder's settings.json. Raises FolderError if it is missing or invalid."""
     path = folder / "settings.json"
     try:
-        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        about: dict[str, Any] = read_table(path)
         if about["format"] != FORMAT or about["format_version"] != FORMAT_VERSION:
             raise FolderError(
                 f"{path}: format {about['format']} {about['format_version']}, "
@@ -441,7 +442,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
             raise FolderError(f"{path}: damaged")
     except FileNotFoundError as error:
         raise FolderError(f"{folder}: holds no generated games (no settings.json)") from error
-    except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise FolderError(f"{path}: damaged: {what_is_wrong(error)}") from error
     return about
 
@@ -449,7 +450,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
 def read_counts(path: Path) -> Counts | None:
     """Read the counts of a segment, None if it isn't complete. Raises FolderError if damaged."""
     try:
-        return Counts.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return Counts.from_json(read_table(path))
     except FileNotFoundError:
         return None
     except (KeyError, TypeError, ValueError) as error:

@@ -20,6 +20,7 @@ from komadori import atomic
 from komadori._core.records import HCPE3_MAX_PLIES
 from komadori.generate.file_sizes import changed_file, parse_sizes, sizes_of
 from komadori.generate.folder import FolderError, settings_conflict
+from komadori.json_file import read_table
 from komadori.records import Game, GameReader, SampleReader, Samples, Winner
 from komadori.records.formats import guess_format
 from komadori.records.samples import samples_of
@@ -174,7 +175,7 @@ class SegmentFolder(Generic[C]):
             atomic.write_text(settings, json.dumps(about, indent=2) + "\n")
             return
         try:
-            stored = json.loads(settings.read_text(encoding="utf-8"))
+            stored = read_table(settings)
             if stored["format"] != FORMAT or stored["format_version"] != FORMAT_VERSION:
                 raise FolderError(f"{settings}: not labels of this version")
             old = stored["settings"]
@@ -196,8 +197,8 @@ class SegmentFolder(Generic[C]):
         """
         path = self.path / f"{segment:06}.json"
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            sizes = parse_sizes(data.pop("files", {}) if isinstance(data, dict) else data)
+            data = read_table(path)
+            sizes = parse_sizes(data.pop("files", {}))
             counts: C = type(self).counts_of(**data)
         except FileNotFoundError:
             return None

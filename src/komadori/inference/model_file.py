@@ -11,7 +11,6 @@ labels.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 from komadori.encoding import FEATURES, LABELS
 from komadori.inference.onnx_metadata import read_metadata
 from komadori.inference.protocol import ModelError
+from komadori.json_file import parse_table
 from komadori.model_folder import find_model
 
 OUTPUTS = ("output_policy", "output_value")
@@ -93,12 +93,9 @@ def read_card(path: Path) -> dict[str, Any]:
 
 def _parse_card(text: str, where: str) -> dict[str, Any]:
     try:
-        card = json.loads(text)
+        return parse_table(text)
     except ValueError as error:
         raise ModelError(f"{where}: not a model card: {error}") from None
-    if not isinstance(card, dict):
-        raise ModelError(f"{where}: not a model card: a JSON object is expected")
-    return card
 
 
 def card_of(model: Path | str) -> dict[str, Any]:

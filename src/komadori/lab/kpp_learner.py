@@ -24,6 +24,7 @@ from urllib.parse import quote
 from komadori import arena, players, records, training
 from komadori.atomic import write_text
 from komadori.cpus import available_threads
+from komadori.json_file import parse_table, read_table
 from komadori.lab.learner import Job, Outcome, Progress, Stopwatch
 from komadori.lab.size import LabError, Size
 from komadori.linear import KppWeights
@@ -234,7 +235,7 @@ def _learned(job: Job, split: Split[Part]) -> Outcome | None:
             "result_loss": result,
             "teacher_loss": teacher,
             **{f"agreement_{k}": held_out.agreement[k - 1] for k in _BEST},
-            "weights_touched": json.loads(log[-1])["touched"],
+            "weights_touched": parse_table(log[-1])["touched"],
         },
         samples=settings.epochs * len(learner.train),
         seconds=seconds,
@@ -253,12 +254,11 @@ def _learned(job: Job, split: Split[Part]) -> Outcome | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        return read_table(path)
     except FileNotFoundError:
         return {}
     except ValueError as error:
         raise LabError(f"{path}: can't be read ({error})") from error
-    return dict(found)
 
 
 class _Watch:

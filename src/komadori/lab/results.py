@@ -13,6 +13,7 @@ from typing import Any
 from filelock import FileLock
 
 from komadori.atomic import write_text
+from komadori.json_file import read_table
 from komadori.lab.experiment import Experiment, Variant
 from komadori.lab.size import LabError, Size
 from komadori.wording import what_is_wrong
@@ -71,13 +72,13 @@ class Store:
         if not path.exists():
             return []
         try:
-            table = json.loads(path.read_text(encoding="utf-8"))
+            table = read_table(path)
             if table["format_version"] != FORMAT_VERSION:
                 raise LabError(f"{path}: format version {table['format_version']}")
             return [_record(entry) for entry in table["records"]]
         except LabError:
             raise
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise LabError(f"{path}: not a file of results: {what_is_wrong(error)}") from error
 
     def add(self, experiment: str, record: Record) -> None:

@@ -7,7 +7,6 @@ executes a run holds its lock.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from komadori import __version__
+from komadori.json_file import read_table
 from komadori.lab import claims, machine
 from komadori.lab.experiment import Experiment, Variant
 from komadori.lab.learner import Job, Learner, Progress
@@ -256,7 +256,7 @@ def _file_name(task: Task) -> str:
 
 def _has_config(folder: Path, kind: Learner, config: Any) -> bool:
     try:
-        saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        saved = read_table(folder / "config.json")
     except (OSError, ValueError):
         return False
     return kind.same(saved, config)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.atomic import atomic_writer, check_writable, write_text
+from komadori.json_file import read_table
 from komadori.run_lock import RunLock
 
 _FORMAT = "komadori-linear-run"
@@ -59,7 +60,7 @@ def _file_of_others(path: Path) -> str:
     if not card.exists():
         return ""
     try:
-        stored = json.loads(card.read_text(encoding="utf-8"))
+        stored = read_table(card)
     except ValueError:
         return _CARD
     return "" if isinstance(stored, dict) and stored.get("format") == _FORMAT else _CARD
@@ -109,7 +110,7 @@ class RunFolder:
 
     def _check(self, may_differ: Collection[str]) -> None:
         try:
-            stored = json.loads((self.path / _CARD).read_text(encoding="utf-8"))
+            stored = read_table(self.path / _CARD)
             kind = stored["kind"]
             begun_with = _ADDED.get(kind, {}) | {
                 _RENAMED.get(k, k): v for k, v in dict(stored["settings"]).items()

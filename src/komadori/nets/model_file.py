@@ -18,6 +18,7 @@ from typing import Any
 from torch import Tensor
 
 from komadori.atomic import write_text
+from komadori.json_file import parse_json
 from komadori.model_folder import CARD_FILE, WEIGHTS_FILE
 from komadori.nets.network import Interface, Network
 from komadori.nets.registry import FAMILIES, NetConfig, build, family_of, short_name
@@ -118,7 +119,7 @@ def load_card(folder: Path) -> ModelCard:
     """The card of a model folder."""
     path = folder / CARD_FILE
     try:
-        card = json.loads(path.read_text(encoding="utf-8"))
+        card = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelFileError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:

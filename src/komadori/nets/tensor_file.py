@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from komadori.atomic import atomic_writer
+from komadori.json_file import parse_table
 
 _DTYPES: dict[str, torch.dtype] = {
     "F64": torch.float64,
@@ -83,7 +84,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     if len(data) < 8 + length:
         raise TensorFileError(f"{path}: truncated: {len(data)} bytes, header needs {8 + length}")
     try:
-        header = json.loads(data[8 : 8 + length])
+        header = parse_table(data[8 : 8 + length])
         entries = [(k, v) for k, v in header.items() if k != "__metadata__"]
         return dict(_tensors(entries, memoryview(data)[8 + length :], path))
     except TensorFileError:

@@ -24,6 +24,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from komadori.atomic import sync_folder, write_text
+from komadori.json_file import read_table
 from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import content
 from komadori.records.formats import guess_format
@@ -182,7 +183,7 @@ def _parts(
 
 def _open(place: Path) -> Samples:
     try:
-        about = json.loads((place / "cache.json").read_text(encoding="utf-8"))
+        about = read_table(place / "cache.json")
         rows = about["rows"]
         skipped = [Skipped(Path(one[0]), *one[1:]) for one in about["skipped"]]
     except (ValueError, KeyError, TypeError) as error:

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from komadori.atomic import sync_folder, write_text
+from komadori.json_file import parse_json, read_table
 from komadori.model_folder import (
     CHECKPOINTS,
     WEIGHTS_FILE,
@@ -142,7 +143,7 @@ def read_progress(folder: Path) -> tuple[Progress, Config]:
     """
     path = folder / _STATE
     try:
-        state = json.loads(path.read_text(encoding="utf-8"))
+        state = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
@@ -198,7 +199,7 @@ def restore(
         raw = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
         load_weights(trained, raw, folder / _TENSORS)
     _load_optimizer(optimizer, tensors, folder / _TENSORS)
-    scale = json.loads((folder / _STATE).read_text(encoding="utf-8")).get("gradient_scale")
+    scale = read_table(folder / _STATE).get("gradient_scale")
     if scale and scaler.is_enabled():
         scaler.load_state_dict(scale)
     torch.set_rng_state(tensors["rng.torch"])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from komadori.atomic import write_text
+from komadori.json_file import parse_table
 from komadori.training.errors import TrainingError
 
 LOG_FILE = "log.jsonl"
@@ -94,11 +95,11 @@ class RunLog:
 
 
 def read_log(run_dir: Path) -> list[dict[str, Any]]:
-    """The entries of a run's log, without an unfinished last line."""
+    """The entries of a run's log, without an unfinished last line and damaged lines."""
     entries = []
     for line in (run_dir / LOG_FILE).read_text(encoding="utf-8").splitlines():
         try:
-            entries.append(json.loads(line))
+            entries.append(parse_table(line))
         except ValueError:
             continue
     return entries

@@ -49,12 +49,11 @@ def _model_name(model: str) -> str:
         model = os.environ.get(ENVIRONMENT, "")
     if model in ("", "default"):
         return ""
-    import json  # not needed by most handshakes
+    from komadori.json_file import read_table  # not needed by most handshakes
 
     try:
         path = Path(find_model(model))
-        card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-        name = card.get("name") if isinstance(card, dict) else None
+        name = read_table(path.with_suffix(".json")).get("name")
     except (OSError, ValueError):
         name = None
     return " ".join(str(name or Path(model).stem).split())

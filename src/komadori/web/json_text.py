@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+from komadori import json_file
 
 
 def parse_json(text: str) -> Any:
@@ -11,8 +12,8 @@ def parse_json(text: str) -> Any:
 
     Raises ValueError, for too deep a nesting, too.
     """
+    value = json_file.parse_json(text)
     try:
-        value = json.loads(text)
         return _encodable(value) if "\\ud" in text.lower() else value
     except RecursionError:
         raise ValueError("too deeply nested") from None

@@ -12,7 +12,7 @@ from komadori.generate.loop.config import (
     config_from_dict,
     load_config,
 )
-from komadori.generate.loop.folder import Loop, LoopError, Verdict
+from komadori.generate.loop.folder import Loop, LoopError, Verdict, open_loop
 from komadori.generate.loop.page import write_page
 from komadori.generate.loop.stages import STAGES, Event, run, run_stage
 
@@ -28,6 +28,7 @@ __all__ = [
     "Verdict",
     "config_from_dict",
     "load_config",
+    "open_loop",
     "run",
     "run_stage",
     "write_page",

@@ -16,7 +16,7 @@ may be killed at any time, and any process with access to the folder can run the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,9 @@ from komadori.atomic import write_text
 from komadori.generate.folder import segment_files, settings_conflict
 from komadori.generate.loop.config import LoopConfig, config_from_dict
 from komadori.generate.loop.learners import LEARNERS, Learner
+from komadori.json_file import read_table
+from komadori.typed_settings import convert
+from komadori.wording import what_is_wrong
 
 #: Settings that may change when a loop is resumed.
 MAY_DIFFER = ("generations", "gate.references", "gate.reference_games")
@@ -78,10 +81,10 @@ class Loop:
 
     def _check(self, path: Path) -> None:
         try:
-            stored = config_from_dict(json.loads(path.read_text(encoding="utf-8"))).to_dict()
+            stored = config_from_dict(read_table(path)).to_dict()
             conflict = settings_conflict(self.folder, stored, self.config.to_dict(), MAY_DIFFER)
-        except (ValueError, AttributeError, RecursionError) as error:
-            raise LoopError(f"{path}: damaged: {error}") from error
+        except ValueError as error:
+            raise _damaged(path, error) from error
         if conflict:
             raise LoopError(conflict)
 
@@ -111,14 +114,22 @@ class Loop:
     # -- completed stages
 
     def facts(self, number: int, stage: str) -> dict[str, Any] | None:
-        """Return the facts recorded by a complete stage, None if it isn't complete."""
+        """Return the facts recorded by a complete stage, None if it isn't complete.
+
+        Raises LoopError if they are damaged.
+        """
         path = self.generation(number) / f"{stage}.json"
         try:
-            facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            facts = read_table(path)
+            if stage == "games":
+                _check_numbers(facts, "by", "games", "positions")
+            elif stage == "references":
+                for name, score in facts.items():
+                    _check_numbers(convert(score, dict, name), "wins", "draws", "losses")
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise LoopError(f"{path}: damaged: {error}") from error
+            raise _damaged(path, error) from error
         return facts
 
     def note(self, number: int, stage: str, facts: dict[str, Any]) -> None:
@@ -129,10 +140,9 @@ class Loop:
         """Return the outcome of a generation's gating match, None if it isn't decided."""
         facts = self.facts(number, "verdict")
         try:
-            return None if facts is None else Verdict(**facts)
-        except TypeError as error:
-            path = self.generation(number) / "verdict.json"
-            raise LoopError(f"{path}: damaged: {error}") from error
+            return None if facts is None else _verdict_of(facts)
+        except ValueError as error:
+            raise _damaged(self.generation(number) / "verdict.json", error) from error
 
     def note_verdict(self, number: int, verdict: Verdict) -> None:
         self.note(number, "verdict", asdict(verdict))
@@ -175,3 +185,44 @@ class Loop:
         while (self.generation(number) / "verdict.json").exists():
             yield number
             number += 1
+
+
+def open_loop(folder: Path) -> Loop:
+    """Open the loop of a folder with the config stored there.
+
+    Raises LoopError if that is damaged, and OSError: FileNotFoundError if the folder has no loop.
+    """
+    path = folder / "loop.json"
+    try:
+        config = config_from_dict(read_table(path))
+    except ValueError as error:
+        raise _damaged(path, error) from error
+    return Loop(config, folder)
+
+
+def _damaged(path: Path, error: Exception) -> LoopError:
+    return LoopError(f"{path}: damaged: {what_is_wrong(error)}")
+
+
+def _check_numbers(facts: Mapping[str, Any], *names: str) -> None:
+    for name in names:
+        if convert(facts.get(name), int, name) < 0:
+            raise ValueError(f"{name} is {facts[name]}, at least 0 is needed")
+
+
+#: Types of a verdict's facts that aren't counts; `None` is possible for the last three.
+_KINDS = {"promoted": bool, "elo": float, "error": float, "decision": str}
+
+
+def _verdict_of(facts: Mapping[str, Any]) -> Verdict:
+    """Raises ValueError for missing, unknown and mistyped facts."""
+    values: dict[str, Any] = {
+        name: None
+        if value is None and name in ("elo", "error", "decision")
+        else convert(value, _KINDS.get(name, int), name)
+        for name, value in facts.items()
+    }
+    try:
+        return Verdict(**values)
+    except TypeError as error:
+        raise ValueError(str(error)) from error

@@ -1,0 +1,28 @@
+"""JSON from files, which may be damaged or from others: all that is wrong is a ValueError."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def parse_json(text: str | bytes | bytearray) -> Any:
+    """Parse JSON. Raises ValueError, also for text that isn't UTF-8 and for too deep a nesting."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("too deeply nested") from None
+
+
+def parse_table(text: str | bytes | bytearray) -> dict[str, Any]:
+    """Parse a JSON object. Raises ValueError."""
+    table = parse_json(text)
+    if not isinstance(table, dict):
+        raise ValueError("a JSON object is expected")
+    return table
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """Read a file with one JSON object. Raises OSError, and ValueError without the file's name."""
+    return parse_table(path.read_text(encoding="utf-8"))
