@@ -464,6 +464,32 @@ def test_changed_weights_under_one_path_are_noticed(tmp_path: Path) -> None:
         arena.play_match(player, "random", games=4, out=out)
 
 
+def test_a_match_resumes_where_its_files_have_moved(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "here/net").mkdir(parents=True)
+    weights = tmp_path / "here/net/w.npz"
+    shipped = Path(komadori.__file__).parent / "data" / "two-piece.npz"
+    other = tmp_path / "here/v.npz"
+    for path in (weights, other):
+        path.write_bytes(shipped.read_bytes())
+
+    def match(a: str, b: str, games: int) -> arena.MatchResult:
+        players = [f"alphabeta?Eval=two-piece&EvalFile={path}&nodes=5" for path in (a, b)]
+        return arena.play_match(
+            *players, games=games, out=tmp_path / "match", conditions=Conditions(max_plies=12)
+        )
+
+    match(str(weights), str(other), 2)
+    monkeypatch.chdir(tmp_path / "here")
+    for a, b in (("net/w.npz", "v.npz"), ("./net/w.npz", "../here/v.npz")):
+        assert match(a, b, 2).played == 2
+    (tmp_path / "here").rename(tmp_path / "there")
+    assert match(str(tmp_path / "there/net/w.npz"), str(tmp_path / "there/v.npz"), 4).played == 4
+    with (tmp_path / "there/v.npz").open("ab") as file:
+        file.write(b"\0")
+    with pytest.raises(arena.MatchStoreError, match="another match"):
+        match(str(tmp_path / "there/net/w.npz"), str(tmp_path / "there/v.npz"), 4)
+
+
 def test_every_opening_is_compared_and_the_number_of_games_may_grow(tmp_path: Path) -> None:
     openings = arena.random_openings(4, 6)
     terms: dict[str, Any] = {"out": tmp_path}

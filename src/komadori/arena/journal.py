@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -65,6 +66,7 @@ class Journal:
             found = None
         if not isinstance(found, dict):
             raise MatchStoreError(f"{self.path}, line 1: no terms of a {self._work}")
+        found = _with_current_paths(found, self._terms)
         for key, value in self._terms.items():
             if what := _difference(key, found.get(key), value):
                 if not has_items:  # the other work failed before its first item
@@ -116,6 +118,51 @@ class Journal:
                 os.fsync(file.fileno())
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(self.path)) from error
+
+
+def _with_current_paths(found: dict[str, Any], expected: Mapping[str, Any]) -> dict[str, Any]:
+    """The terms found, with the expected paths of files that have moved or are named from another
+    folder: a player whose files have the same contents is the same."""
+    old, new = _sides(found), _sides(expected)
+    if len(old) != len(new):
+        return found
+    for number, (one, other) in enumerate(zip(old, new, strict=True)):
+        if _contents(*one) == _contents(*other):
+            old[number] = other
+    specs = [spec for spec, _ in old]
+    if not specs:
+        return found
+    named = {"players": specs} if "players" in found else {"player": specs[0]}
+    return {**found, **named, "files": [files for _, files in old]}
+
+
+def _sides(terms: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
+    """The specification and the files of each player; [] if the terms are damaged."""
+    specs, files = terms.get("players", [terms.get("player")]), terms.get("files", [])
+    if not isinstance(specs, list) or not _are_tables(files) or len(specs) != len(files):
+        return []
+    return list(zip(map(str, specs), files, strict=True))
+
+
+def _contents(player: str, files: Mapping[str, str]) -> tuple[str, list[tuple[str, str]]]:
+    """A player's specification with the contents of its files and folders in place of their paths,
+    and the contents of all files."""
+    paths = {Path(file): digest for file, digest in files.items()}
+    named = {
+        str(place): str(
+            sorted(
+                (str(path.relative_to(place)), digest)
+                for path, digest in paths.items()
+                if path.is_relative_to(place)
+            )
+        )
+        for place in {*paths, *(path.parent for path in paths)}
+    }
+    any_name = "|".join(map(re.escape, sorted(named, key=len, reverse=True)))
+    pattern = rf"(?:(?<=[:=\s\"'])|^)(?:\./)?({any_name})(?=[?&\s\"']|$)"
+    if named:
+        player = re.sub(pattern, lambda name: named[name[1]], player)
+    return player, sorted((path.suffix, digest) for path, digest in paths.items())
 
 
 def _difference(key: str, found: Any, expected: Any) -> str:

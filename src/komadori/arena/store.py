@@ -7,7 +7,7 @@
 
 Each game is fsynced before it counts, so an interrupted match resumes where it stopped; a truncated
 last line is dropped. The terms contain fingerprints of everything that affects a game: the players,
-the contents of their files, the conditions, every opening.
+the contents of their files (wherever these are), the conditions, every opening.
 """
 
 from __future__ import annotations
