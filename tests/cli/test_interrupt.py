@@ -6,11 +6,16 @@ import signal
 import subprocess
 import sys
 import time
+import types
+from itertools import islice
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from komadori.records import sample_path
+from komadori.cli import interrupt
+from komadori.cli._group import group
+from komadori.records import GameReader, sample_path, write_games
 
 KOMADORI = [sys.executable, "-m", "komadori"]
 NUMBERS = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated")}
@@ -191,3 +196,31 @@ def test_a_label_that_takes_long_does_not_keep_a_command(tmp_path: Path) -> None
         f"interrupted; finished work is kept in {out}; the same command resumes\n",
     )
     assert seconds < 6
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "generate teacher --games 1",
+        "generate selfplay --games 1",
+        "generate nearby games.csa",
+        "generate relabel games.csa --by default",
+    ],
+)
+def test_an_early_interrupt_says_how_to_resume(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Imports of torch and OpenVINO take seconds, also when finished work waits in the folder."""
+
+    class Interrupted(types.ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    write_games(tmp_path / "games.csa", list(islice(GameReader(sample_path()), 1)))
+    name = "komadori.cli.generate_run"
+    monkeypatch.setitem(sys.modules, name, Interrupted(name))
+    monkeypatch.setattr(interrupt, "_hint", "")
+    result = CliRunner().invoke(group, [*words.split(), "-o", "out"])
+    assert result.exit_code == 130
+    assert result.output.splitlines()[-1].endswith("kept in out; the same command resumes")

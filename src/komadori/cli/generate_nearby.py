@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.generate_teacher import Bounds, Plies
+from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
 from komadori.cli.numbers import THREADS
 from komadori.cpus import available_threads
 
@@ -119,11 +120,11 @@ def command(
     in any format. The output depends on the options and the sources, not on the threads; the same
     command resumes.
     """
+    hint(f"finished work is kept in {folder}; the same command resumes")
     import threading
 
     from komadori.cli.console import console, say
     from komadori.cli.generate_run import segments_bar
-    from komadori.cli.interrupt import InterruptError, interrupt_sets
     from komadori.generate import nearby
     from komadori.generate.folder import FolderError
     from komadori.generate.segments import sources_card
@@ -162,7 +163,7 @@ def command(
     except (FolderError, RecordError, WeightsError, ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if counts is None:
-        raise InterruptError(f"finished work is kept in {folder}; the same command resumes")
+        raise InterruptError
     if not counts.drawn:
         raise click.ClickException("no usable game in the files")
     for line in counts.lines():

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
 from komadori.cli.network_options import BACKEND, DEVICE
 from komadori.cli.numbers import BATCH, THREADS
 
@@ -105,12 +106,12 @@ def command(
     candidates and a score. Train with loss.policy_target = "visits"; loss.hard_fraction mixes the
     moves played into the policy, loss.value_lambda the results into the value.
     """
+    hint(f"finished work is kept in {out}; the same command resumes")
     import threading
     from functools import partial
 
     from komadori.cli.console import console, say
     from komadori.cli.generate_run import segments_bar
-    from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
     from komadori.cluster import ClusterError
     from komadori.generate import labellers
     from komadori.generate.cluster_labels import LabellerSpec, relabel_on_cluster
@@ -132,7 +133,6 @@ def command(
         "score_temperature": score_temperature,
     }
     stop = threading.Event()
-    hint(f"finished work is kept in {out}; the same command resumes")
     try:
         policy = labellers.PolicySettings(temperature, least, eval_coef)
         labeller_spec = LabellerSpec(spec, playouts or 0, policy, engine, network, threads or 0)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from komadori.cli.generate_teacher import Plies
+from komadori.cli.interrupt import hint
 from komadori.cli.network_options import BACKEND
 from komadori.cli.numbers import BATCH, THREADS
 
@@ -137,6 +138,7 @@ def command(
     Plies with a full search are training samples: hcpe3 with the search's policy as candidates.
     The same command resumes a folder; finished games are never lost.
     """
+    hint(f"finished work is kept in {folder}; the same command resumes")
     from functools import partial
 
     from komadori import inference

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from komadori.cli.interrupt import hint
 from komadori.cli.numbers import THREADS
 from komadori.cpus import available_threads
 
@@ -262,6 +263,7 @@ def command(
     The same command resumes a folder; finished games are never lost. Ctrl-C ends it within a
     second.
     """
+    hint(f"finished work is kept in {folder}; the same command resumes")
     from functools import partial
 
     from komadori.arena.openings import OpeningError

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from komadori.generate.counts import LENGTH_STEP, Counts
 from komadori.generate.folder import check_files, read_counts, read_settings, segment_files
-from komadori.records import MATE_CP, load_samples
+from komadori.records import MATE_CP, Winner, load_samples
 from komadori.records.keys import position_keys
 from komadori.records.parts import PositionSet
 from komadori.wording import counted
@@ -164,7 +164,10 @@ def folder_statistics(
     digests = {digest for counts in found if counts for digest in counts.digests}
     for path in folder.glob("*.journal"):
         games, _ = read_journal(path)
-        statistics.journal_games += sum(game.facts.digest not in digests for game in games)
+        statistics.journal_games += sum(
+            game.facts.winner != Winner.UNKNOWN and game.facts.digest not in digests
+            for game in games
+        )
     return statistics
 
 
