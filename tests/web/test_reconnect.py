@@ -154,6 +154,49 @@ def test_repeated_messages_come_first_and_give_way_to_newer_ones() -> None:
     asyncio.run(check())
 
 
+def test_a_page_that_does_not_read_is_disconnected_before_it_fills_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "MAX_QUEUED_CHARS", 10_000)
+    monkeypatch.setattr(session, "BUSY_CHARS", 2_000)
+
+    async def check() -> None:
+        box = session.Outbox()
+        for _ in range(100):  # newer messages replace the older ones
+            box.put(Text(text="x" * 5000), "progress")
+        assert not box.has_overflowed
+        waiting = asyncio.ensure_future(box.room())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        await box.get()
+        await asyncio.wait_for(waiting, 5)
+        for _ in range(2):
+            box.put(Text(text="x" * 5000), None)
+            assert not box.has_overflowed
+        box.put(Text(text="x"), None)
+        assert box.has_overflowed
+
+    asyncio.run(check())
+
+
+def test_sessions_that_wait_for_their_page_are_limited(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each holds the memory of its search for a minute."""
+    monkeypatch.setattr(session, "MAX_WAITING", 3)
+    keys = []
+    for _ in range(6):
+        with server.page() as page:
+            page.ask("ping", "ok")
+            keys.append(_session(page))
+            _lose(page)
+    resumed = []
+    for key in keys:
+        with server.page(key) as page:
+            resumed.append(page.welcome["resumed"])
+    assert resumed == [False, False, False, True, True, True]
+
+
 def test_closing_a_page_ends_its_session(server: Server) -> None:
     with server.page() as page:
         request = page.send("analyse", position="startpos")

@@ -43,8 +43,13 @@ T = TypeVar("T")
 SESSION_TTL_S = 60.0
 #: Delay in seconds of the memory clean-up after a page has closed.
 TRIM_S = 1.0
-#: Maximum number of queued messages before a slow page is disconnected.
+#: Maximum number of sessions that wait for their page; the one that waits longest gives way.
+MAX_WAITING = 64
+#: Maximum number and total size of queued messages before a slow page is disconnected.
 MAX_QUEUED = 2000
+MAX_QUEUED_CHARS = 32 << 20
+#: Size of queued messages above which further parts of a log wait.
+BUSY_CHARS = 1 << 20
 #: Maximum number and total size of the sent messages kept for a reconnect.
 MAX_KEPT = 200
 MAX_KEPT_CHARS = 1 << 20
@@ -75,7 +80,8 @@ class Outbox:
 
     def __init__(self) -> None:
         self._queue: OrderedDict[str, str] = OrderedDict()
-        self._has_messages = asyncio.Event()
+        self._queued_chars = 0
+        self._has_messages, self._is_idle = asyncio.Event(), asyncio.Event()
         self._numbers = count()
         self.has_overflowed = False
         #: Number of messages sent; the latest of them, by key, with their numbers from 1.
@@ -86,17 +92,29 @@ class Outbox:
         self._forgotten = 0
 
     def put(self, message: Shape, key: str | None) -> None:
-        if len(self._queue) >= MAX_QUEUED:
+        if len(self._queue) >= MAX_QUEUED or self._queued_chars > MAX_QUEUED_CHARS:
             self.has_overflowed = True
             self._queue.clear()
-        self._queue[key or f"#{next(self._numbers)}"] = message.model_dump_json()
+            self._queued_chars = 0
+        key, text = key or f"#{next(self._numbers)}", message.model_dump_json()
+        self._queued_chars += len(text) - len(self._queue.get(key, ""))
+        self._queue[key] = text
         self._has_messages.set()
+
+    async def room(self) -> None:
+        """Wait until the page has received most of the queue."""
+        while self._queued_chars > BUSY_CHARS:
+            self._is_idle.clear()
+            await self._is_idle.wait()
 
     async def get(self) -> str:
         while not self._queue:
             self._has_messages.clear()
             await self._has_messages.wait()
         key, text = self._queue.popitem(last=False)
+        self._queued_chars -= len(text)
+        if self._queued_chars <= BUSY_CHARS:
+            self._is_idle.set()
         self._sent += 1
         self._forget(key)
         self._kept[key] = (self._sent, text)
@@ -125,6 +143,7 @@ class Outbox:
             if key not in self._queue:  # else a newer message replaces it
                 self._queue[key] = text
                 self._queue.move_to_end(key, last=False)
+                self._queued_chars += len(text)
         self._sent = received
         self._has_messages.set()
         return True
@@ -361,6 +380,7 @@ class Session:
             if is_first or new or running != was_running:
                 since = first + len(entries) - len(new)
                 for begin in range(0, max(len(new), 1), ENTRIES_PER_MESSAGE):
+                    await self._outbox.room()
                     self.send(
                         protocol.Watched(
                             id=request.id,
@@ -442,6 +462,7 @@ class Hub:
         self.studies = Studies(models, library, self.pool, self.thread_budget)
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
+        self._endings: set[asyncio.Task[None]] = set()
         self._is_trim_scheduled = False
 
     @property
@@ -460,6 +481,7 @@ class Hub:
             session = None
         resumed = session is not None
         if session is None:
+            await self._make_room()
             session = Session(self)
             self._sessions[session.key] = session
         if self._sweeper is None:
@@ -467,6 +489,21 @@ class Hub:
         code = await session.serve(socket, resumed)
         if code in _PAGE_CLOSED and not session.is_connected:
             await self._drop(session)
+
+    async def _make_room(self) -> None:
+        """End the sessions that have waited longest for their page: each has a search's memory."""
+        waiting = sorted(
+            (session.disconnected_at, key)
+            for key, session in self._sessions.items()
+            if session.disconnected_at is not None
+        )
+        for _, key in waiting[: max(0, len(waiting) - MAX_WAITING)]:
+            # A busy search takes a while to end; the new page need not wait for one.
+            ending = asyncio.ensure_future(self._drop(self._sessions.pop(key)))
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+        if len(self._endings) > MAX_WAITING:
+            await asyncio.wait(self._endings, return_when=asyncio.FIRST_COMPLETED)
 
     async def _sweep(self) -> None:
         while True:
@@ -497,6 +534,7 @@ class Hub:
         await self.studies.close()
         await self.games.close()
         await asyncio.gather(*(self._drop(session) for session in list(self._sessions.values())))
+        await asyncio.gather(*self._endings)
         for pool in (self.pool, self.preparation, self.mate_pool):
             pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.get_running_loop().run_in_executor(None, self.models.close)
