@@ -294,6 +294,49 @@ def test_values_that_are_not_probabilities_are_an_error(value: float) -> None:
         evaluate(evaluator, *encode_boards([Board()]))
 
 
+@pytest.mark.parametrize("rows", [1, 5])
+def test_a_network_that_returns_other_shapes_is_an_error(rows: int) -> None:
+    """A constant output has one row for any number of positions."""
+    torch = pytest.importorskip("torch")
+    from komadori.inference.torch_backend import TorchEvaluator
+
+    size = 2187
+
+    def network(*_: Any) -> tuple[Any, Any]:
+        return torch.zeros(rows, size), torch.zeros(rows, 1)
+
+    evaluator = TorchEvaluator(network, max_batch=8)
+    planes = [np.zeros((3, *shape), np.float32) for shape in ((62, 9, 9), (57, 9, 9))]
+    with pytest.raises(InferenceError, match=rf"\({rows}, 2187\).*not \(3, 2187\)"):
+        evaluate(evaluator, *planes)
+    size = 100
+    with pytest.raises(InferenceError, match=r", 100\)"):
+        evaluate(evaluator, *planes)
+
+
+@pytest.mark.parametrize("value", [0.5, float("nan"), -1.0, 256.0, 1j, None])
+def test_planes_that_bytes_cannot_hold_are_refused(model: Path, value: Any) -> None:
+    planes = [np.zeros((3, *shape), np.float32) for shape in ((62, 9, 9), (57, 9, 9))]
+    with contextlib.closing(load(model, "openvino")) as evaluator:
+        evaluate(evaluator, *planes)
+        planes[1] = planes[1].astype(np.array(value).dtype)
+        planes[1][2, 5, 3, 3] = value
+        with pytest.raises(ValueError, match="planes"):
+            evaluate(evaluator, *planes)
+
+
+@pytest.mark.parametrize("device", ["nosuch", "cuda:99"])
+def test_a_device_that_torch_cannot_use_is_an_error(tmp_path: Path, device: str) -> None:
+    pytest.importorskip("torch")
+    from komadori import training
+
+    folder = training.save_untrained(
+        training.config_from_dict({"model": {"net": "resnet1x8"}}, "test"), tmp_path / "net"
+    )
+    with pytest.raises(ModelError, match=f"device '{device}' can't be used"):
+        load(folder, "torch", device=device)
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_threads_may_run_on_any_core(model: Path, backend: str) -> None:
@@ -371,12 +414,13 @@ def test_a_slot_dropped_in_flight_may_be_started_again(model: Path, backend: str
 
 def test_waiting_for_a_batch_that_was_dropped_is_an_error() -> None:
     class Blocked(FutureSlots):
+        labels = "2187"
         started, free = threading.Event(), threading.Event()
 
         def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
             self.started.set()
             self.free.wait(20)
-            return np.zeros((n, 2), np.float32), np.zeros(n, np.float32)
+            return np.zeros((n, 2187), np.float32), np.zeros(n, np.float32)
 
     slots = Blocked("blocked", max_batch=1, slots=2, workers=1)
     slots.start(0, 1)

@@ -12,6 +12,7 @@ from concurrent.futures import (
     wait,
 )
 
+from komadori.encoding import LABELS
 from komadori.inference.protocol import Described, Floats, InferenceError
 
 
@@ -21,6 +22,9 @@ class FutureSlots(Described, ABC):
 
     Subclasses evaluate a batch in `_run`, called in one of `workers` threads.
     """
+
+    #: The label scheme of the policy; set by subclasses.
+    labels: str
 
     def __init__(self, name: str, max_batch: int, slots: int, workers: int) -> None:
         """name: prefix of the thread names."""
@@ -60,7 +64,17 @@ class FutureSlots(Described, ABC):
         self._running = [None] * self.slots
 
     def _submit(self, slot: int, n: int) -> Future[tuple[Floats, Floats]]:
-        return self._pool.submit(self._run, slot, n)
+        return self._pool.submit(self._run_checked, slot, n)
+
+    def _run_checked(self, slot: int, n: int) -> tuple[Floats, Floats]:
+        policy, value = self._run(slot, n)
+        expected = (n, LABELS[self.labels].size), (n,)
+        if (policy.shape, value.shape) != expected:
+            raise InferenceError(
+                f"the network returned a policy of shape {policy.shape} and values of shape "
+                f"{value.shape}, not {expected[0]} and {expected[1]}"
+            )
+        return policy, value
 
     def _future(self, slot: int) -> Future[tuple[Floats, Floats]]:
         future = self._running[slot]

@@ -92,7 +92,7 @@ class OnnxRuntimeEvaluator(FutureSlots):
             policy, value = self._session.run(list(OUTPUTS), feed)
         except Exception as error:
             raise InferenceError(f"ONNX Runtime: {error}") from None
-        return policy, value.reshape(-1)
+        return np.asarray(policy, np.float32), np.asarray(value, np.float32).reshape(-1)
 
 
 def _check_inputs(path: Path, ports: list[Any]) -> None:

@@ -98,7 +98,8 @@ def evaluate(
     """Evaluate any number of positions: policy logits [N, labels] and values [N].
 
     inputs: [N, *shape] for each input of the feature table, as returned by `encode_planes`. Keeps
-    all slots busy. Raises InferenceError if an output isn't finite, or a value not between 0 and 1.
+    all slots busy. Raises InferenceError if an output isn't finite, or a value not between 0 and 1,
+    and ValueError for planes that the evaluator can't hold, such as fractions in one with bytes.
     """
     expected = len(evaluator.inputs(0))
     if len(inputs) != expected:
@@ -124,7 +125,7 @@ def evaluate(
                 collect()
             n = min(evaluator.max_batch, total - begin)
             for rows, array in zip(evaluator.inputs(slot), inputs, strict=True):
-                rows[:n] = array[begin : begin + n]
+                _copy(array[begin : begin + n], rows[:n])
             evaluator.start(slot, n)
             running.append(slot)
         while running:
@@ -148,3 +149,16 @@ def invalid_outputs(evaluator: Evaluator) -> InferenceError:
         f"{getattr(evaluator, 'model', evaluator.name)}: the network's outputs aren't numbers, or "
         "its values aren't between 0 and 1"
     )
+
+
+def _copy(given: NDArray[Any], rows: NDArray[Any]) -> None:
+    """Copy planes; raises ValueError rather than changing them."""
+    given = np.asarray(given)
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"planes are numbers, not {given.dtype}")
+    with np.errstate(invalid="ignore"):
+        rows[...] = given
+    if rows.dtype.kind == "u" and given.dtype != rows.dtype and not np.array_equal(rows, given):
+        raise ValueError(
+            f"planes of this evaluator are {rows.dtype}, which can't hold these values"
+        )

@@ -54,8 +54,13 @@ def load_folder(path: Path, **options: Any) -> TorchEvaluator:
     except ModelFileError as error:
         raise ModelError(str(error)) from None
     device = options.get("device", "cpu")
+    try:
+        placed = network.folded().eval().to(device)
+    except (RuntimeError, AssertionError) as error:  # an unknown or missing device
+        reason = str(error).splitlines()[0]
+        raise ModelError(f"{path}: device {device!r} can't be used: {reason}") from None
     return TorchEvaluator(
-        network.folded().eval().to(device),
+        placed,
         features=card.features,
         labels=card.labels,
         value_logits=True,
@@ -126,7 +131,7 @@ class TorchEvaluator(FutureSlots):
     def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
         try:
             if self._graph:
-                policy, value = self._graph.replay(self._tensors[slot])
+                policy, value = (out[:n] for out in self._graph.replay(self._tensors[slot]))
             else:
                 policy, value = self._outputs(
                     *(
@@ -134,7 +139,7 @@ class TorchEvaluator(FutureSlots):
                         for tensor in self._tensors[slot]
                     )
                 )
-            return np.asarray(policy[:n].cpu()), np.asarray(value[:n].cpu())
+            return np.asarray(policy.cpu()), np.asarray(value.cpu())
         except Exception as error:
             raise InferenceError(f"torch: {error}") from error
 
