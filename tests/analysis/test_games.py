@@ -176,6 +176,24 @@ def test_lines_as_people_write_them(analysed: AnalysedGame) -> None:
     assert in_western(board, MOVES) == ["P-7f", "P-3d", "Bx2b+", "Sx2b", "B*4e"]
 
 
+@pytest.mark.parametrize("damage", [b"\x00\xff", b"[" * 100_000, b"{}", b""])
+def test_a_damaged_line_of_a_journal_costs_no_other_result(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "a.analysis.jsonl"
+    found = Found(0.5, 3, (Line(0.5, None, 40, 3, ("7g7f",)),), declares=False)
+    with Journal(path, {"nodes": 5}) as journal:
+        for key in ("one", "two", "three"):
+            journal.add(key, found)
+    lines = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([*lines[:2], damage, *lines[3:]]) + b'{"position": "fo')
+    assert list(read_journal(path)) == ["one", "three"]
+    with Journal(path, {"nodes": 5}) as journal:
+        assert list(journal.known) == ["one", "three"]
+        journal.add("four", found)
+    assert path.read_bytes().split(b"\n")[:3] == [*lines[:2], lines[3]]
+    with Journal(path, {"nodes": 5}) as journal:
+        assert list(journal.known) == ["one", "three", "four"]
+
+
 def test_a_truncated_journal_resumes(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     found = Found(0.25, 7, (line(0.25, "7g7f"), line(0.0, "2g2f", mate=-4)))

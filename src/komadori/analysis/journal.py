@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from komadori.analysis.positions import Found, Line
+from komadori.atomic import atomic_writer
 from komadori.json_file import parse_table
 from komadori.run_lock import RunLock
 
@@ -22,7 +23,7 @@ class Journal:
     """A file of one JSON object per line: first the settings, then one position each.
 
     Opened with the same settings it keeps its results; with others, or with `fresh`, it starts
-    over. A truncated last line is dropped. Only one process may write to it; others get an
+    over. Truncated and damaged lines are dropped. Only one process may write to it; others get an
     InUseError.
     """
 
@@ -41,35 +42,38 @@ class Journal:
 
     def _open(self, settings: Mapping[str, Any]) -> IO[str]:
         header = json.dumps({"komadori-analysis": VERSION, **settings}, sort_keys=True)
-        kept = self._read(header)
+        lines, size = self._read(header)
         try:
             if not self.is_resumed:
                 self.path.write_text(header + "\n", encoding="utf-8")
+            elif size is not None:
+                os.truncate(self.path, size)
             else:
-                os.truncate(self.path, kept)
+                with atomic_writer(self.path) as file:
+                    file.write(b"".join(line + b"\n" for line in lines))
             return self.path.open("a", encoding="utf-8")
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(self.path)) from error
 
-    def _read(self, header: str) -> int:
-        """Read the results if the settings match; return the number of valid bytes."""
+    def _read(self, header: str) -> tuple[list[bytes], int | None]:
+        """Read the results if the settings match. Return the valid lines, and the size of the file
+        up to the last of them, None if damaged lines are between them."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
-            return 0
-        lines = data.split(b"\n")
-        if lines[0] != header.encode():
-            return 0
+            return [], 0
+        first, *lines = data.split(b"\n")
+        if first != header.encode():
+            return [], 0
         self.is_resumed = True
-        kept = len(lines[0]) + 1
-        for line in lines[1:-1]:  # the last line is incomplete
-            try:
+        kept = [first]
+        for line in lines[:-1]:  # the last line is incomplete
+            with contextlib.suppress(ValueError, KeyError, TypeError):
                 key, found = _from_json(parse_table(line))
-            except (ValueError, KeyError, TypeError):
-                break
-            self.known[key] = found
-            kept += len(line) + 1
-        return kept
+                self.known[key] = found
+                kept.append(line)
+        size = sum(len(line) + 1 for line in kept)
+        return kept, size if data[:size] == b"".join(line + b"\n" for line in kept) else None
 
     def add(self, key: str, found: Found) -> None:
         """Store a result. Raises OSError with the file name if the disk is full."""
@@ -102,11 +106,9 @@ def read_journal(path: Path) -> dict[str, Found]:
     """Read a journal's results, even while it is being written. Raises OSError."""
     known = {}
     for line in path.read_bytes().split(b"\n")[1:-1]:
-        try:
+        with contextlib.suppress(ValueError, KeyError, TypeError):
             key, found = _from_json(parse_table(line))
-        except (ValueError, KeyError, TypeError):
-            break
-        known[key] = found
+            known[key] = found
     return known
 
 
