@@ -201,10 +201,11 @@ def test_a_label_that_takes_long_does_not_keep_a_command(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "words",
     [
-        "generate teacher --games 1",
-        "generate selfplay --games 1",
-        "generate nearby games.csa",
-        "generate relabel games.csa --by default",
+        "lab run hand-input --runs runs",
+        "generate teacher --games 1 -o out",
+        "generate selfplay --games 1 -o out",
+        "generate nearby games.csa -o out",
+        "generate relabel games.csa --by default -o out",
     ],
 )
 def test_an_early_interrupt_says_how_to_resume(
@@ -218,9 +219,9 @@ def test_an_early_interrupt_says_how_to_resume(
 
     monkeypatch.chdir(tmp_path)
     write_games(tmp_path / "games.csa", list(islice(GameReader(sample_path()), 1)))
-    name = "komadori.cli.generate_run"
-    monkeypatch.setitem(sys.modules, name, Interrupted(name))
+    for name in ("komadori.cli.generate_run", "komadori.cli.lab_display"):
+        monkeypatch.setitem(sys.modules, name, Interrupted(name))
     monkeypatch.setattr(interrupt, "_hint", "")
-    result = CliRunner().invoke(group, [*words.split(), "-o", "out"])
+    result = CliRunner().invoke(group, words.split())
     assert result.exit_code == 130
-    assert result.output.splitlines()[-1].endswith("kept in out; the same command resumes")
+    assert result.output.splitlines()[-1].endswith("; the same command resumes")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.console import say
-from komadori.cli.interrupt import InterruptError, interrupt_sets
+from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
 from komadori.cli.network_options import DEVICE
 from komadori.cli.numbers import THREADS
 from komadori.shipped import experiment_path
@@ -146,6 +146,7 @@ def run(
     the same folders, to divide the runs: small networks train fastest with --threads 1 in one
     process per core.
     """
+    hint("the same command resumes")
     from komadori import training
     from komadori.cli.everywhere import on_all_machines
     from komadori.cli.lab_display import Display
@@ -170,7 +171,7 @@ def run(
         with interrupt_sets(stop):
             is_complete = on_all_machines(address, stop)
         if not is_complete:
-            raise InterruptError("the same command resumes")
+            raise InterruptError
         say(f"next: komadori lab report --results {results}")
         return
     samples = load_samples(data or _sample())
@@ -191,7 +192,7 @@ def run(
     except (LabError, training.TrainingError, training.ConfigError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if not is_complete:
-        raise InterruptError("the same command resumes")
+        raise InterruptError
     say(f"next: komadori lab report --results {results}")
 
 
