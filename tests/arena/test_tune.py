@@ -107,6 +107,19 @@ def test_whole_numbers_are_rounded_by_their_fraction_and_ranges_hold() -> None:
     assert {p.text(9.0, chance), p.text(-4.0, chance)} == {"3", "0"}
 
 
+def test_an_engine_that_fails_in_every_game_is_an_error(tmp_path: Path) -> None:
+    """Its failures count as results for neither side."""
+    program = tmp_path / "engine.py"
+    program.write_text(ENGINE.replace("rook = [", "sys.exit(); rook = ["))
+    engine = f"usi:{shlex.quote(sys.executable)} {program}"
+    with pytest.raises(WorkerError, match="failed in every pair of games: "):
+        tune(engine, skill(3), tmp_path / "out")
+    rows = (tmp_path / "out/tune.jsonl").read_text().splitlines()[1:]
+    counts = [json.loads(row) for row in rows]
+    assert [(row["wins"], row["losses"], row["failures"]) for row in counts] == 3 * [(0, 0, 2)]
+    assert all(row["theta"]["Skill"] == 50 for row in counts)
+
+
 def test_an_engine_is_tuned_by_games_and_resumes(engine: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     seen: list[int] = []

@@ -316,7 +316,7 @@ def _play(
                 yield Job(index, k, openings[k], half == 0, seeds[index], sides)
 
     halves: dict[int, GameRecord] = {}
-    failed_in_a_row = 0
+    failed_in_a_row, reason = 0, ""
     last_page = time.monotonic()
     sources = (tuning.player, tuning.player)
     for record in run_jobs(sources, tuning.config.conditions, jobs(), concurrency):
@@ -329,14 +329,16 @@ def _play(
             row = _finish(tuning, trials.pop(k), (other, record))
         journal.append(row)
         failed_in_a_row = failed_in_a_row + row["failures"] if row["failures"] else 0
+        reason = next((g.detail for g in (record, other) if g.reason == "engine_failure"), reason)
         if failed_in_a_row >= MAX_FAILURES:
-            reason = next(g.detail for g in (record, other) if g.reason == "engine_failure")
             raise WorkerError(f"{tuning.player}: {failed_in_a_row} failures in a row: {reason}")
         if on_pair:
             on_pair(tuning)
         if time.monotonic() - last_page > PAGE_EVERY_S:
             write_page(page, tuning)
             last_page = time.monotonic()
+    if reason and not tuning.wins + tuning.losses + tuning.draws:
+        raise WorkerError(f"{tuning.player}: the engine failed in every pair of games: {reason}")
 
 
 def _finish(tuning: Tuning, trial: Trial, games: tuple[GameRecord, GameRecord]) -> dict[str, Any]:
@@ -344,7 +346,9 @@ def _finish(tuning: Tuning, trial: Trial, games: tuple[GameRecord, GameRecord]) 
     points = [game.points for game in games]
     wins, losses, draws = points.count(1.0), points.count(0.0), points.count(0.5)
     failures = sum(game.reason == "engine_failure" for game in games)
-    if not failures:
+    if failures:  # tells nothing about the parameters
+        wins = losses = draws = 0
+    else:
         tuning.spsa.update(trial.iteration, trial.coins, wins - losses)
     row = {
         **asdict(trial),
