@@ -53,6 +53,17 @@ def duration(seconds: float) -> str:
     return f"{hours} h {left} min" if hours else f"{minutes} min {rest} s"
 
 
+def check_type(name: str, value: object, *types: type) -> None:
+    """Raise TypeError, which names the argument, unless the value is of one of the types."""
+    if not isinstance(value, types):
+        raise not_expected(name, value, " or ".join(kind.__name__ for kind in types))
+
+
+def not_expected(name: str, value: object, expected: str) -> TypeError:
+    """Return the error of an argument that is something else than expected."""
+    return TypeError(f"{name}: expected {expected}, got {type(value).__name__}")
+
+
 def no_such_file(path: object) -> FileNotFoundError:
     """Return the error of a missing input, as the cause of an error that says more about it."""
     return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))

@@ -22,6 +22,7 @@ from komadori.records import Game
 from komadori.records.game import MATE_CP, NO_SCORE, score_to_record
 from komadori.records.text import score_comment
 from komadori.rules import BLACK, Board, Move, RulesError
+from komadori.wording import check_type
 
 #: Comment formats that can be written.
 CommentStyle = Literal["shogihome", "shogigui"]
@@ -173,6 +174,7 @@ def from_comments(game: Game) -> AnalysedGame | None:
 
     Scores of an analysis take precedence over those of the players.
     """
+    check_type("game", game, Game)
     boards = [board.copy() for board, _ in game.positions()]
     boards.append(game.final_board())
     moves = [move for _, move in game.positions()]
@@ -235,6 +237,7 @@ def annotated(
     CSA: `'** <centipawns, Black's view> <line>` after each move, as on floodgate, replacing the
     record's scores; the rest as comments.
     """
+    check_type("analysed", analysed, AnalysedGame)
     game = analysed.game
     comments = dict(game.comments)
     scores = game.scores_cp.copy()

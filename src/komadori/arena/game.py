@@ -16,7 +16,7 @@ from komadori.arena.openings import Opening
 from komadori.search.defaults import PLAYER_NODES
 from komadori.usi.client import EngineError
 from komadori.usi.protocol import GoCommand, one_line
-from komadori.wording import counted
+from komadori.wording import check_type, counted
 
 if TYPE_CHECKING:
     from komadori.players import Decision, Player
@@ -231,6 +231,8 @@ def play_game(
     seed: int = 0,
 ) -> GameRecord:
     """Play one game to its end. Raises ValueError if the opening itself is illegal."""
+    check_type("opening", opening, Opening)
+    check_type("conditions", conditions, Conditions)
     board = opening.board()
     record = GameRecord(
         index=index,

@@ -18,6 +18,7 @@ from komadori.arena.openings import Opening, choose, random_openings
 from komadori.arena.page import write_page
 from komadori.arena.store import MatchStore, check_record_suffix
 from komadori.arena.workers import Job, PlayerSource, run_jobs
+from komadori.wording import check_type
 
 #: With fewer complete pairs the error is computed from single games.
 MIN_PAIRS = 10
@@ -179,6 +180,11 @@ def play_match(
         conditions = Conditions(nodes=nodes)
     elif nodes is not None:
         raise ValueError("give nodes in the conditions, not beside them")
+    check_type("conditions", conditions, Conditions)
+    if sprt is not None:
+        check_type("sprt", sprt, elo.Sprt)
+    for opening in openings or ():
+        check_type("openings", opening, Opening)
     suffixes = [records] if isinstance(records, str) else list(records or ())
     if suffixes and out is None:
         raise ValueError("records need a folder: give out")

@@ -480,9 +480,9 @@ def games_so_far(folder: Path) -> int:
     return done + sum(journal_length(path) for path in journals.values())
 
 
-def segment_files(folder: Path) -> list[Path]:
+def segment_files(folder: Path | str) -> list[Path]:
     """Return the game files of a folder, in order."""
-    return sorted(folder.glob(f"[0-9]*{SUFFIX}"))
+    return sorted(Path(folder).glob(f"[0-9]*{SUFFIX}"))
 
 
 def _rows(digests: Iterable[int]) -> np.ndarray[Any, np.dtype[np.uint8]]:

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 
 from komadori.inference.future_slots import FutureSlots
-from komadori.inference.protocol import Evaluator, Floats, ModelError, Planes, Polled
+from komadori.inference.protocol import (
+    Evaluator,
+    Floats,
+    ModelError,
+    Planes,
+    Polled,
+    check_evaluator,
+)
 
 
 class EvaluatorGroup(FutureSlots):
@@ -22,6 +29,8 @@ class EvaluatorGroup(FutureSlots):
     def __init__(self, evaluators: Sequence[Evaluator]) -> None:
         if not evaluators:
             raise ModelError("a group needs at least one evaluator")
+        for evaluator in evaluators:
+            check_evaluator("evaluators", evaluator)
         first = evaluators[0]
         for other in evaluators:
             if (other.features, other.labels) != (first.features, first.labels):

@@ -108,8 +108,9 @@ def card_of(model: Path | str) -> dict[str, Any]:
     return read_card(path)
 
 
-def digest(path: Path) -> str:
+def digest(path: Path | str) -> str:
     """SHA-256 of a model, in hexadecimal: of a file, or of the files of a model folder."""
+    path = Path(path)
     if path.is_dir():
         files = sorted(file for file in path.glob("*") if file.is_file())
         return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

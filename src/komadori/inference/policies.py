@@ -6,8 +6,9 @@ from pathlib import Path
 
 from komadori.encoding import encode_boards, move_probabilities
 from komadori.inference.loading import DEFAULT, load
-from komadori.inference.protocol import Evaluator, evaluate
+from komadori.inference.protocol import Evaluator, check_evaluator, evaluate
 from komadori.rules import Board, Move
+from komadori.wording import check_type
 
 
 def policy(position: Board | str, model: Evaluator | Path | str = DEFAULT) -> dict[Move, float]:
@@ -34,6 +35,8 @@ def policy_and_value(
             return policy_and_value(board, evaluator)
         finally:
             evaluator.close()
+    check_type("position", board, Board)
+    check_evaluator("model", model)
     logits, values = evaluate(model, *encode_boards([board], model.features))
     chances = move_probabilities(board, logits[0], model.labels)
     ordered = sorted(zip(chances.tolist(), board.legal_moves, strict=True), key=lambda row: -row[0])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.encoding import LABELS
+from komadori.wording import not_expected
 
 Floats: TypeAlias = NDArray[np.float32]
 #: One input array, float32 or, where all values are 0 or 1, uint8.
@@ -92,6 +93,12 @@ class Polled(Protocol):
         ...
 
 
+def check_evaluator(name: str, value: object) -> None:
+    """Raise TypeError, which names the argument, unless the value is an evaluator."""
+    if not all(hasattr(value, part) for part in ("slots", "features", "inputs", "start")):
+        raise not_expected(name, value, "an evaluator (of inference.load)")
+
+
 def evaluate(
     evaluator: Evaluator, *inputs: NDArray[np.float32] | NDArray[np.uint8]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -101,6 +108,7 @@ def evaluate(
     all slots busy. Raises InferenceError if an output isn't finite, or a value not between 0 and 1,
     and ValueError for planes that the evaluator can't hold, such as fractions in one with bytes.
     """
+    check_evaluator("evaluator", evaluator)
     expected = len(evaluator.inputs(0))
     if len(inputs) != expected:
         raise ValueError(

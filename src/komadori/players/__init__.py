@@ -12,6 +12,7 @@ from __future__ import annotations
 from komadori.players.fingerprint import fingerprint
 from komadori.players.player import Decision, OptionRange, Player, Tunable
 from komadori.players.spec import KINDS, PlayerSpec, PlayerSpecError
+from komadori.wording import check_type
 
 __all__ = [
     "KINDS",
@@ -32,6 +33,7 @@ def make(spec: str | PlayerSpec) -> Player:
     Raises PlayerSpecError for an invalid specification, EngineError if an engine can't be
     started, FileNotFoundError or ValueError if a model can't be loaded.
     """
+    check_type("spec", spec, str, PlayerSpec)
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
     if parsed.kind in ("material", "random"):
         from komadori.players.simple import MaterialPlayer, RandomPlayer

@@ -11,6 +11,7 @@ from komadori.players.spec import PlayerSpec
 from komadori.search.alphabeta import EVALUATIONS
 from komadori.usi.client import find_program, split_words
 from komadori.usi.models import ModelNotFoundError, defaults_file, find_model, is_fake
+from komadori.wording import check_type
 
 
 def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
@@ -20,6 +21,7 @@ def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
     default), the engine's program, and any existing file named by an option or argument of the
     command. A folder counts with all its files.
     """
+    check_type("spec", spec, str, PlayerSpec)
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
     return {str(path): _digest(path) for path in sorted(set(_files(parsed)))}
 

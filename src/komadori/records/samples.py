@@ -126,7 +126,9 @@ class Samples:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Samples]) -> Samples:
-        """Concatenate the rows of the parts; game numbers are kept."""
+        """Concatenate the rows of the parts, at least one; game numbers are kept."""
+        if not parts:
+            raise ValueError("parts: at least one is needed")
         if len(parts) == 1:
             return parts[0]
         columns = {

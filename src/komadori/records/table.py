@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from komadori._core import records as _core
 from komadori.records.game import Candidates, End, Game, Source, Winner
 from komadori.records.text import decode
+from komadori.wording import check_type
 
 __all__ = ["games_of", "table_of"]
 
@@ -68,6 +69,7 @@ def table_of(games: Iterable[Game]) -> _core.GameTable:
     """Convert games to columns of the core. Raises RecordError for inconsistent columns."""
     table = _core.GameTable()
     for game in games:
+        check_type("games", game, Game)
         texts = [(-1, key, text) for key, text in game.headers.items()]
         texts += [(ply, "", text) for ply, text in game.comments.items()]
         texts += [(ply, "pv", text) for ply, text in game.pvs.items()]

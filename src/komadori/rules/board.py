@@ -18,6 +18,7 @@ from komadori.rules.pieces import (
     square_name,
 )
 from komadori.rules.svg import PieceStyle, board_svg
+from komadori.wording import check_type
 
 _RANKS = "一二三四五六七八九"
 _FILES = "１２３４５６７８９"
@@ -74,6 +75,7 @@ class Board(Position):
 
         Raises SfenError, MoveError or IllegalMoveError, the latter two with the number of the move.
         """
+        check_type("position", position, str)
         words = position.removeprefix("position ").split()
         if words[:1] != ["sfen"] and words[:2] not in (["startpos"], ["startpos", "moves"]):
             raise SfenError(f"expected 'startpos' or 'sfen', found {' '.join(words[:2])!r}")
@@ -163,6 +165,7 @@ class Board(Position):
         Files are digits and ranks letters; `=` declines a promotion. The origin is added if another
         piece of the same type could move there. Raises MoveError or IllegalMoveError.
         """
+        check_type("move", move, str, Move)
         move = self.parse_usi(move if isinstance(move, str) else move.usi())
         to = square_name(move.to_square)
         if move.drop is not None:

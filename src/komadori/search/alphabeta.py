@@ -25,6 +25,7 @@ from komadori.search.protocol import (
     check_searchmoves,
 )
 from komadori.search.resigning import Resigning, ResignRule
+from komadori.wording import check_type
 
 if TYPE_CHECKING:
     from komadori.inference import Evaluator
@@ -256,6 +257,7 @@ class AlphaBetaSearcher:
         return size
 
     def set_position(self, board: Board) -> None:
+        check_type("board", board, Board)
         self._board = board.copy()
 
     def new_game(self) -> None:

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from komadori._core.tree import Batch, Tree
 from komadori.inference import Evaluator, InferenceError, Polled, batch_sizes
-from komadori.inference.protocol import Floats, invalid_outputs
+from komadori.inference.protocol import Floats, check_evaluator, invalid_outputs
 from komadori.search.options import PuctOptions, batch_rows
 from komadori.search.stopping import Conditions, Progress
 
@@ -132,7 +132,8 @@ class Pipeline:
 
 
 def slot_batches(evaluator: Evaluator) -> list[Batch]:
-    """Return a batch over the inputs of each of the evaluator's slots."""
+    """Return a batch over the inputs of each of the evaluator's slots. Raises TypeError."""
+    check_evaluator("evaluator", evaluator)
     return [
         Batch(evaluator.inputs(slot), evaluator.features, evaluator.labels)
         for slot in range(evaluator.slots)

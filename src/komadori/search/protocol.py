@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 from komadori.rules import Board, Move
+from komadori.wording import check_type
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ class StopEvent(threading.Event):
 
 def check_searchmoves(limits: Limits, board: Board) -> None:
     """Raise ValueError if `searchmoves` is not empty and contains no legal move."""
+    check_type("limits", limits, Limits)
     if limits.searchmoves and board.legal_moves:
         legal = set(board.legal_moves)
         if not any(move in legal for move in limits.searchmoves):

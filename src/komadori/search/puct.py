@@ -30,6 +30,7 @@ from komadori.search.root_mate import (
     RootMate,
 )
 from komadori.search.stopping import Condition, Conditions, Depth, Progress, conditions_of
+from komadori.wording import check_type
 
 #: Maximum interval between checks of `stop` while waiting for the network.
 POLL_S = 0.01
@@ -102,6 +103,7 @@ class PuctSearcher:
         return self._mate.nodes
 
     def set_position(self, board: Board) -> None:
+        check_type("board", board, Board)
         self._board = board.copy()
         self._is_placed = False
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from komadori.inference import Evaluator, card_of, load
+from komadori.inference.protocol import check_evaluator
 from komadori.rules import Board
 from komadori.search.options import PuctOptions
 from komadori.search.protocol import Limits, SearchResult
 from komadori.search.puct import PuctSearcher
+from komadori.wording import check_type
 
 _LIMITS = {f.name for f in fields(Limits)}
 
@@ -24,16 +26,20 @@ def search(
     network. `settings` are limits (fields of `Limits`, such as nodes=800 or movetime_ms=1000) and
     options (fields of `PuctOptions`, such as multipv=3; `eval_coef` defaults to that of the
     model's card). Without a limit it searches 800 nodes.
+
+    Raises TypeError for a position, model or setting of another type.
     """
     limits = {name: value for name, value in settings.items() if name in _LIMITS}
     options = {name: value for name, value in settings.items() if name not in _LIMITS}
     board = Board(position) if isinstance(position, str) else position
+    check_type("position", board, Board)
     evaluator: Evaluator
     if isinstance(model, str | Path):
         evaluator = load(model, precision="auto")
         card = card_of(model)
         options = {"eval_coef": card["eval_coef"], **options} if "eval_coef" in card else options
     else:
+        check_evaluator("model", model)
         evaluator = model
     searcher = PuctSearcher(evaluator, PuctOptions(**{"pv_interval_ms": 0, **options}))
     try:

@@ -15,6 +15,7 @@ from komadori.inference import Evaluator, evaluate
 from komadori.rules import Board, Move, Repetition
 from komadori.search.lines import score_cp
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
+from komadori.wording import check_type
 
 
 class _TreelessSearcher:
@@ -41,6 +42,7 @@ class _TreelessSearcher:
         self._board = Board()
 
     def set_position(self, board: Board) -> None:
+        check_type("board", board, Board)
         self._board = board.copy()
 
     def new_game(self) -> None:

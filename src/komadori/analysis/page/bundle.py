@@ -17,6 +17,7 @@ from komadori.analysis.strength import Strength
 from komadori.pages import board_assets, join_modules, json_in_script, part
 from komadori.records import Game, Winner
 from komadori.rules.svg import PieceStyle
+from komadori.wording import check_type
 
 #: "auto": the browser's language decides.
 Language = Literal["auto", "ja", "en"]
@@ -92,6 +93,9 @@ def page_style() -> str:
 
 def result_text(game: Game, language: Literal["ja", "en"]) -> str:
     """Winner and end in the page's words: "Black won (resignation)"."""
+    check_type("game", game, Game)
+    if language not in list(page_assets()["texts"]):
+        raise ValueError(f"language: expected ja or en, got {language!r}")
     words = page_assets()["texts"][language]
     sides = ("black", "white") if handicap_of(game) is None else ("lower", "upper")
     who = {

@@ -22,6 +22,7 @@ from komadori.analysis.strength import Strength, statement, stronger_players
 from komadori.records.game import NO_TIME, Game
 from komadori.records.kif import write_kif
 from komadori.rules import COLORS, HANDICAPS, Board, Handicap
+from komadori.wording import check_type
 
 VERSION = 1
 
@@ -91,6 +92,7 @@ def handicap_of(game: Game) -> Handicap | None:
 
 def game_data(analysed: AnalysedGame, strength: Strength | None = None) -> dict[str, Any]:
     """One game of `page_data`."""
+    check_type("games", analysed, AnalysedGame)
     game = analysed.game
     usi = game.usi_moves()
     start = analysed.boards[0]
