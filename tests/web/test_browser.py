@@ -422,15 +422,18 @@ def test_a_session_by_keyboard_alone(visit: Open) -> None:
     key.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
     key.press("Enter")  # skips the header
+    expect(page.locator("main")).to_be_focused()
     key.press("Tab")
     expect(page.locator(".board-cursor")).to_be_focused()
 
     key.press("Control+o")
+    expect(page.locator("dialog textarea")).to_be_visible()
     tab_to("dialog textarea")
     key.insert_text(RECORD.rsplit("  12", 1)[0])
     tab_to("dialog footer button")
     key.press("Enter")
     expect(page.locator("dialog")).to_have_count(0)
+    expect(page.get_by_role("button", name=re.compile("^11 "))).to_be_visible()
     for name in ("Home", "ArrowRight", "ArrowRight"):
         key.press(name)
     expect(page.locator(".move.current")).to_contain_text("P-3d")
@@ -438,8 +441,10 @@ def test_a_session_by_keyboard_alone(visit: Open) -> None:
     expect(page.locator(".line-rate").first).to_be_visible()
     key.press("l")
     key.press("c")
+    expect(page.locator("#comment")).to_be_focused()
     key.type("a comment")
     key.press("Escape")  # back to the other keys
+    expect(page.locator("#comment")).not_to_be_focused()
     key.press("End")
     expect(page.locator(".move.current .ply")).to_have_text("11")
 
@@ -468,6 +473,7 @@ def test_a_session_by_keyboard_alone(visit: Open) -> None:
     page.locator(".new-game").wait_for()
     tab_to(".new-game .primary")
     key.press("Enter")
+    expect(page.locator(".seat").first).to_be_visible()
     expect(page.locator(".board-cursor")).to_be_focused()
     for name in ("ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft", "Enter", "ArrowUp", "Enter"):
         key.press(name)
