@@ -148,6 +148,28 @@ def test_white_moves_first_in_a_handicap_game(tmp_path: Path) -> None:
     assert game.winner == Winner.WHITE  # it is Black who resigns
 
 
+@pytest.mark.parametrize("suffix", ["kif", "ki2"])
+@pytest.mark.parametrize("winner", [Winner.BLACK, Winner.WHITE])
+@pytest.mark.parametrize("handicap", ["even", "lance", "two-piece"])
+def test_the_result_names_the_sides_as_the_headers_do(
+    tmp_path: Path, suffix: str, winner: Winner, handicap: str
+) -> None:
+    game = Game(
+        initial_sfen=HANDICAPS[handicap].sfen,
+        moves=np.empty(0, np.uint16),
+        winner=winner,
+        end=End.RESIGN,
+        headers={"black": "B", "white": "W"},
+    )
+    path = tmp_path / f"a.{suffix}"
+    write_games(path, [game])
+    sides = ("先手", "後手") if handicap == "even" else ("下手", "上手")
+    text = path.read_text()
+    assert f"{sides[0]}：B\n{sides[1]}：W\n" in text
+    assert f"{sides[winner == Winner.WHITE]}の勝ち" in text
+    assert read_games(path)[0].winner == winner
+
+
 def test_a_players_score_goes_before_a_researchers(tmp_path: Path) -> None:
     kif = tmp_path / "a.kif"
     kif.write_text(

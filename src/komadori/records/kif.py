@@ -17,7 +17,7 @@ from komadori.records.ends import KIF_WORDS, winner_for, word_of
 from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
 from komadori.records.text import Line, score_comment, take_scores
-from komadori.rules import BLACK, HANDICAPS, WHITE, Board, RulesError
+from komadori.rules import BLACK, HANDICAPS, WHITE, Board, Handicap, RulesError
 
 __all__ = ["BadLineError", "read_game", "split_games", "write_ki2", "write_kif"]
 
@@ -388,9 +388,8 @@ def write_ki2(game: Game) -> str:
 
 def _written_headers(game: Game) -> list[str]:
     names = {key: japanese for japanese, key in reversed(HEADERS.items())}
-    handicap = next((h for h in HANDICAPS.values() if h.sfen == game.initial_sfen), None)
-    if handicap is not None and handicap.name != "even":
-        names |= {"black": "下手", "white": "上手"}
+    names |= dict(zip(("black", "white"), _sides(game), strict=True))
+    handicap = _handicap(game)
     lines = [
         f"{names.get(key) or _header_name(key)}：{' '.join(value.split())}"
         for key, value in game.headers.items()
@@ -400,6 +399,17 @@ def _written_headers(game: Game) -> list[str]:
         return [*lines, f"手合割：{handicap.kif}"]
     diagram = _rsshogi_record().from_main_line(game.initial_sfen, []).to_kif()
     return lines + [line for line in diagram.partition("手数--")[0].split("\n") if line]
+
+
+def _handicap(game: Game) -> Handicap | None:
+    return next((h for h in HANDICAPS.values() if h.sfen == game.initial_sfen), None)
+
+
+def _sides(game: Game) -> tuple[str, str]:
+    """The words for Black and White."""
+    handicap = _handicap(game)
+    is_even = handicap is None or handicap.name == "even"
+    return ("先手", "後手") if is_even else ("下手", "上手")
 
 
 def _header_name(key: str) -> str:
@@ -435,7 +445,7 @@ def _written_result(game: Game, board: Board) -> list[str]:
         return [head + "中断"] if game.end == End.INTERRUPTED else []
     if game.winner == Winner.DRAW:
         return [head + (word_of(KIF_WORDS, game.winner, game.end, board.turn) or "裁定引分")]
-    winner = "先手" if game.winner == Winner.BLACK else "後手"
+    winner = _sides(game)[game.winner == Winner.WHITE]
     by = {
         End.ILLEGAL_MOVE: f"{winner}の反則勝ち",
         End.DECLARATION: f"{winner}の入玉勝ち",
