@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -249,6 +251,40 @@ def test_ranges_of_komadori_searchers_are_checked(
 def test_an_engine_that_cannot_start_ends_the_tuning(engine: str, tmp_path: Path) -> None:
     with pytest.raises((WorkerError, RuntimeError), match="no weights"):
         tune(f"{engine} x", skill(4), tmp_path / "out")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_crash_is_named_by_its_signal_and_game_on_a_line_of_its_own(tmp_path: Path) -> None:
+    """The worker process itself crashes, as a fault in compiled code would make it."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal\n"
+        "from komadori.arena import workers\n"
+        "workers.play_game = lambda *a, **k: os.kill(os.getpid(), signal.SIGFPE)\n"
+    )
+    parameters = tmp_path / "p.toml"
+    parameters.write_text(
+        'pairs = 4\n[parameters."Search.aspiration"]\nstart = 30\nmin = 5\nmax = 99\n'
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "komadori",
+            "tune",
+            "alphabeta",
+            str(parameters),
+            "-o",
+            tmp_path / "out",
+            "-j",
+            "2",
+        ],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert re.fullmatch(r"Error: a worker process was ended by SIGFPE in game [12]\n", done.stderr)
+    assert not done.stdout or done.stdout.endswith("\n")
 
 
 def test_the_example_is_a_file_of_parameters(tmp_path: Path) -> None:

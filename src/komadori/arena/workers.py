@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -232,19 +233,30 @@ class ProcessGameRunner:
             self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
         except OSError as error:
-            raise WorkerError(f"a worker process ended (status {self._process.poll()})") from error
+            raise WorkerError(_ending(self._process.poll())) from error
 
     def play(self, job: Job, conditions: Conditions) -> GameRecord:
         self._send(asdict(job))
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise WorkerError(f"a worker process ended (status {self._process.wait()})")
+            raise WorkerError(_ending(self._process.wait(), job))
         answer = json.loads(line)
         if "error" in answer:
             missing = no_such_file("a player's file") if answer["is_missing"] else None
             raise WorkerError(answer["error"]) from missing
         return GameRecord.from_json(answer)
+
+
+def _ending(status: int | None, job: Job | None = None) -> str:
+    """Describe how a worker process ended: a crash by its signal, not by a negative number."""
+    how = f"ended (status {status})"
+    if status is not None and status < 0:
+        try:
+            how = f"was ended by {signal.Signals(-status).name}"
+        except ValueError:
+            how = f"was ended by signal {-status}"
+    return f"a worker process {how}" + (f" in game {job.index + 1:,}" if job else "")
 
 
 def main() -> int:

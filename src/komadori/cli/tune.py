@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -155,7 +157,7 @@ def command(
         lines = _ProgressLines(terminal)
         bar = game_progress(terminal)
         task = bar.add_task("pairs", total=config.pairs)
-        with Live(console=terminal, refresh_per_second=2) as live:
+        with _line_end(terminal), Live(console=terminal, refresh_per_second=2) as live:
 
             def show(tuning: Tuning) -> None:
                 bar.update(task, completed=tuning.finished)
@@ -167,8 +169,6 @@ def command(
                 "the same command resumes",
             )
             show(tuning)
-        if not terminal.is_terminal:
-            terminal.print()
     except (ValueError, EngineError, arena.WorkerError, OSError) as error:
         raise click.ClickException(str(error)) from error
     for line in (
@@ -177,6 +177,16 @@ def command(
         f"now compare: {_comparison(tuning)}",
     ):
         terminal.print(line, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _line_end(terminal: Console) -> Iterator[None]:
+    """End the line that a live display leaves open without a terminal, also after errors."""
+    try:
+        yield
+    finally:
+        if not terminal.is_terminal:
+            terminal.print()
 
 
 class _ProgressLines:
