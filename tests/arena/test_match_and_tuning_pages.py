@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from komadori import arena
-from komadori.arena.page import write_page
+from komadori.arena.page import elo_curve, write_page
 from komadori.arena.spsa import Parameter
 from komadori.arena.tune import TuneConfig, tune
 from komadori.records import MATE_CP
@@ -84,3 +84,9 @@ def test_mates_are_no_centipawns(tmp_path: Path) -> None:
         page.locator("button", has_text="‹").click()
         assert "the mover mates" in page.locator("#where").inner_text()
         browser.close()
+
+
+def test_four_games_are_too_few_for_a_curve_not_an_empty_graph() -> None:
+    games = arena.play_match("random", "random", games=6).games
+    assert elo_curve(games[:4]) == []
+    assert [row[0] for row in elo_curve(games)] == [4, 5, 6]

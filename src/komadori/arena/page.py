@@ -80,7 +80,7 @@ def elo_curve(games: list[GameRecord]) -> list[list[float]]:
             estimate = elo.trinomial(wins, draws, losses)
             row = [number, estimate.elo, estimate.low, estimate.high]
             rows.append([max(-9999.0, min(9999.0, value)) for value in row])
-    return rows
+    return rows if len(rows) > 1 else []  # a point is no curve
 
 
 def _endings(games: list[GameRecord]) -> list[list[str]]:
