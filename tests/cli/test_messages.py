@@ -6,6 +6,7 @@ import gzip
 import lzma
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -308,3 +309,10 @@ def test_a_reader_that_has_enough_is_no_error(line: str) -> None:
     os.close(write)
     assert done.stderr == ""
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize("name", ["bench", "book", "generate", "lab", "ladder", "loop", "records"])
+def test_groups_show_whole_summaries_of_their_commands(name: str) -> None:
+    _, _, commands = run(f"{name} --help").output.partition("\nCommands:\n")
+    assert commands
+    assert not re.search(r"[a-z,]\.\.\.$", commands, re.MULTILINE)

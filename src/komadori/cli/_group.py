@@ -62,6 +62,9 @@ class _LazyGroup(click.Group):
         module = importlib.import_module(f"komadori.cli.{name}")
         command: click.Command = module.command
         check_numbers(command)
+        if isinstance(command, click.Group):  # click would cut summaries in the middle
+            for one in command.commands.values():
+                one.short_help = one.get_short_help_str(limit=1000)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
