@@ -21,7 +21,7 @@ def results() -> list[tuple[Board, Info]]:
     searcher = AlphaBetaSearcher("nnue")
     found = []
     for game in islice(read_games(sample_path()), 8):
-        for ply in (24, 36, 48):
+        for ply in range(24, 60, 4):
             board = Board(game.initial_sfen)
             board.push_all(game.usi_moves()[:ply])
             searcher.new_game()

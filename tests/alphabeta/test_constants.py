@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from komadori.players import make
@@ -35,6 +37,18 @@ def test_the_search_works_with_every_constant_at_its_bounds() -> None:
         board = Board(text)
         for constants in extremes():
             assert nodes_and_move(board, 2000, constants=constants)[0] == 2000, constants
+
+
+def test_the_search_works_with_any_constants() -> None:
+    """Drawn from the bounds and all between: some faults need several constants at once."""
+    chance = random.Random(5)
+    for _ in range(150):
+        constants = {
+            name: chance.choice((low, high, chance.randint(low, high), value))
+            for name, (value, low, high) in CONSTANTS.items()
+        }
+        for text in POSITIONS:
+            assert nodes_and_move(Board(text), 3000, constants=constants)[0] == 3000, constants
 
 
 def test_most_constants_change_the_search() -> None:

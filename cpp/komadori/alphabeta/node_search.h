@@ -9,11 +9,11 @@
 //                        extensions and multi-cut (Stockfish); Check Extensions
 //   late_move_reduction  Late Move Reductions
 //   reward*              History Heuristic (Schaeffer 1983), Countermove, continuation history
+//   correction           Correction History (Stockfish)
 //
-// Capitalised names are pages of chessprogramming.org. Every number in this file is of the first
-// versions of the search (commits 68d6064 and 09da89d), in centipawns of a pawn of 90 and by the
-// orders of magnitude that Stockfish has; none was tuned by games. The same holds for the numbers
-// in iteration.h, history.h and picker.cpp. Options::parts disables single parts.
+// Capitalised names are pages of chessprogramming.org. The numbers are in constants.h, tuned by
+// games; those here, in history.h and picker.cpp are of the first versions of the search and were
+// not. Options::parts disables single parts.
 #pragma once
 
 #include <algorithm>
@@ -398,6 +398,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         return *score;
     }
     if (is_stopped()) return 0;  // the searches above may have been interrupted
+    depth = std::max(depth, 1);  // whatever it was reduced by
 
     OrderingHints order = hints(f, known.move);
     if (!excluding) order.priors = priors(IS_ROOT, depth);
