@@ -101,7 +101,7 @@ def test_the_folder_is_checked_before_the_games_are_read(line: str, tmp_path: Pa
     where = tmp_path / "file" / "run"
     arguments = [*line.split(), "--data", str(tmp_path / "unread.hcpe3"), "-o", str(where)]
     result = CliRunner().invoke(group, arguments)
-    assert result.exit_code == 1, result.output
+    assert result.exit_code == 2, result.output
     assert "file is a file, not a folder" in result.output
     assert "unread" not in result.output
 

@@ -368,7 +368,7 @@ def test_a_function_labels(source: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_an_unknown_labeller_is_named_with_the_choices(source: Path, tmp_path: Path) -> None:
     failed = run(source, "--by", "material", "-o", tmp_path / "out")
-    assert failed.exit_code == 1
+    assert failed.exit_code == 2
     assert "material: no such model; --by also takes default, alphabeta" in failed.output
     assert not (tmp_path / "out").exists()
 
