@@ -74,7 +74,9 @@ void Worker<E>::set_constants(const Constants& constants) {
     reductions_.set(c_.reduction_log);
     histories_->weights = {c_.order_butterfly, c_.order_one,   c_.order_two,
                            c_.order_four,      c_.order_pawns, c_.order_low_ply};
-    std::memset(static_cast<void*>(histories_->low_ply), 0, sizeof histories_->low_ply);
+    if (c_.order_low_ply) {  // not for nothing: a search may have 100 nodes
+        std::memset(static_cast<void*>(histories_->low_ply), 0, sizeof histories_->low_ply);
+    }
     has_corrections_ =
         parts_.corrections && (c_.correction_pawns || c_.correction_pieces || c_.correction_moves);
 }
