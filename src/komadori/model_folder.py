@@ -2,6 +2,7 @@
 
 MODEL/model.json  MODEL/model.safetensors          a model folder
 RUN/checkpoints/step-00001000/                     model folders of a training run
+RUN/state.npz                                      the state of a learner of `komadori linear`
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 CARD_FILE = "model.json"
 WEIGHTS_FILE = "model.safetensors"
 CHECKPOINTS = "checkpoints"
+LEARNER_STATE = "state.npz"
 
 _STEP = re.compile(r"step-([0-9]+)")
 
@@ -31,6 +33,11 @@ def checkpoints(run: Path) -> list[Path]:
 def newest_checkpoint(run: Path) -> Path | None:
     """The checkpoint with the most steps, None without one."""
     return next(reversed(checkpoints(run)), None)
+
+
+def has_learner_state(run: Path) -> bool:
+    """Whether a run of `komadori linear` can be resumed."""
+    return (run / LEARNER_STATE).exists()
 
 
 def find_model(path: Path) -> Path | None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import builtins
 import signal
 import subprocess
 import sys
 import time
-import types
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from komadori.cli import interrupt
 from komadori.cli._group import group
+from komadori.model_folder import LEARNER_STATE, checkpoint_path
 from komadori.records import GameReader, sample_path, write_games
+from komadori.shipped import experiment_path
 
 KOMADORI = [sys.executable, "-m", "komadori"]
 NUMBERS = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated")}
@@ -198,30 +203,89 @@ def test_a_label_that_takes_long_does_not_keep_a_command(tmp_path: Path) -> None
     assert seconds < 6
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "lab run hand-input --runs runs",
-        "generate teacher --games 1 -o out",
-        "generate selfplay --games 1 -o out",
-        "generate nearby games.csa -o out",
-        "generate relabel games.csa --by default -o out",
-    ],
-)
+RESUMES = "the same command resumes"
+STARTS_OVER = "nothing was saved; the same command starts over"
+#: Every command whose folder can be resumed: what it says before anything is saved, and after.
+RESUMABLE = {
+    "quickstart -o out": (RESUMES, RESUMES),
+    "train resnet5x64 --data games.csa -o out": (
+        STARTS_OVER,
+        "resume with: komadori train CONFIG --data games.csa -o out --resume",
+    ),
+    "lab run hand-input --runs runs": (RESUMES, RESUMES),
+    "linear train two-piece --data games.csa -o out": (STARTS_OVER, "--resume continues (out)"),
+    "linear train kpp --data games.csa -o out": (STARTS_OVER, "--resume continues (out)"),
+    "linear train nnue --data games.csa -o out": (STARTS_OVER, "--resume continues (out)"),
+    "linear distill nn.bin --data games.csa -o out": (STARTS_OVER, "--resume continues (out)"),
+    "linear loop -o out": (f"{RESUMES} (out)",) * 2,
+    "loop run from-package -o out": (f"{RESUMES} (out)",) * 2,
+    "loop stage games from-package -o out": (f"{RESUMES} (out)",) * 2,
+    "generate teacher --search nodes=5 -o out": (f"finished work is kept in out; {RESUMES}",) * 2,
+    "generate selfplay --games 1 -o out": (f"finished work is kept in out; {RESUMES}",) * 2,
+    "generate nearby games.csa -o out": (f"finished work is kept in out; {RESUMES}",) * 2,
+    "generate relabel games.csa --by default -o out": (f"finished work is kept in out; {RESUMES}",)
+    * 2,
+    "analyse games.csa": (RESUMES, RESUMES),
+    "analyse games.csa --fresh": ("the same command starts over",) * 2,
+    "match random random -o out": (RESUMES, RESUMES),
+    "match random random": ("with --out a match can be resumed",) * 2,
+    "ladder play out.db": ("the games that ended are kept",) * 2,
+    "tune alphabeta parameters.toml -o out": (RESUMES, RESUMES),
+}
+
+
+def _interrupted_import(name: str, globals: Any = None, *others: Any) -> Any:
+    """Ctrl-C in the first import that a command makes when it runs."""
+    is_heavy = name.startswith("komadori.") and not name.startswith("komadori.cli.")
+    if is_heavy and (globals or {}).get("__name__", "").startswith("komadori.cli."):
+        raise KeyboardInterrupt
+    return _import(name, globals, *others)
+
+
+_import = builtins.__import__
+
+
+@pytest.mark.parametrize("is_saved", [False, True])
+@pytest.mark.parametrize("words", RESUMABLE)
 def test_an_early_interrupt_says_how_to_resume(
-    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: str, is_saved: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Imports of torch and OpenVINO take seconds, also when finished work waits in the folder."""
 
-    class Interrupted(types.ModuleType):
-        def __getattr__(self, name: str) -> object:
-            raise KeyboardInterrupt
-
     monkeypatch.chdir(tmp_path)
     write_games(tmp_path / "games.csa", list(islice(GameReader(sample_path()), 1)))
-    for name in ("komadori.cli.generate_run", "komadori.cli.lab_display"):
-        monkeypatch.setitem(sys.modules, name, Interrupted(name))
-    monkeypatch.setattr(interrupt, "_hint", "")
-    result = CliRunner().invoke(group, words.split())
+    (tmp_path / "nn.bin").touch()
+    if is_saved:
+        checkpoint_path(tmp_path / "out", 1).mkdir(parents=True)
+        (tmp_path / "out" / LEARNER_STATE).touch()
+    group.get_command(click.Context(group), words.split()[0])  # imports the command's module
+    with monkeypatch.context() as patch:
+        patch.setattr(interrupt, "_hint", "")
+        patch.setattr(builtins, "__import__", _interrupted_import)
+        result = CliRunner().invoke(group, words.split())
     assert result.exit_code == 130
-    assert result.output.splitlines()[-1].endswith("; the same command resumes")
+    expected = RESUMABLE[words][is_saved].replace(
+        "CONFIG", str(experiment_path(Path("resnet5x64")))
+    )
+    assert result.output.splitlines()[-1] == f"interrupted; {expected}"
+
+
+def test_every_command_that_resumes_is_tested() -> None:
+    """Commands with a folder for their results, `--out`, resume or have no such folder."""
+
+    def walk(command: click.Command, words: str) -> Iterator[str]:
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                below = command.get_command(context, name)
+                assert below is not None
+                yield from walk(below, f"{words} {name}".strip())
+        elif "resum" in repr([command.help, *(getattr(p, "help", "") for p in command.params)]):
+            yield words
+
+    missing = [
+        words
+        for words in walk(group, "")
+        if not any(f"{own} ".startswith(f"{words} ") for own in RESUMABLE)
+    ]
+    assert missing == []

@@ -211,6 +211,8 @@ def command(
     through the game. Several files get an index, analysis-index.html. An interrupted analysis
     resumes with the same settings. Files written by the command are skipped.
     """
+    if not from_comments:
+        interrupt.hint("the same command starts over" if fresh else "the same command resumes")
     from komadori.analysis import AnalysedGame, Effort
 
     if nodes is not None and seconds is not None:

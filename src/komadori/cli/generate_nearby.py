@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.generate_teacher import Bounds, Plies
-from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
+from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.numbers import THREADS
+from komadori.cli.resumed_folder import games_folder
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
@@ -20,14 +21,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command("nearby")
 @click.argument("sources", nargs=-1, required=True, type=_FILE)
-@click.option(
-    "-o",
-    "--out",
-    "folder",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Output folder; an existing one is resumed.",
-)
+@games_folder()
 @click.option(
     "--plies",
     type=Plies(),
@@ -120,7 +114,6 @@ def command(
     in any format. The output depends on the options and the sources, not on the threads; the same
     command resumes.
     """
-    hint(f"finished work is kept in {folder}; the same command resumes")
     import threading
 
     from komadori.cli.console import console, say

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
+from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.network_options import BACKEND, DEVICE
 from komadori.cli.numbers import BATCH, THREADS
+from komadori.cli.resumed_folder import games_folder
 
 #: Seconds for the labels in progress to end after a signal; then the process is killed, which loses
 #: only the segment in progress.
@@ -21,13 +22,7 @@ GRACE_S = 1.0
     "sources", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--by", "spec", required=True, metavar="LABELLER", help="The labeller; see above.")
-@click.option(
-    "--out",
-    "-o",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Output folder; an existing one is resumed.",
-)
+@games_folder()
 @click.option(
     "--playouts", type=click.IntRange(1), help="Playouts per position of a network's search."
 )
@@ -77,7 +72,7 @@ GRACE_S = 1.0
 def command(
     sources: tuple[Path, ...],
     spec: str,
-    out: Path,
+    folder: Path,
     playouts: int | None,
     nodes: int | None,
     depth: int | None,
@@ -106,7 +101,6 @@ def command(
     candidates and a score. Train with loss.policy_target = "visits"; loss.hard_fraction mixes the
     moves played into the policy, loss.value_lambda the results into the value.
     """
-    hint(f"finished work is kept in {out}; the same command resumes")
     import threading
     from functools import partial
 
@@ -147,7 +141,7 @@ def command(
                 "segment_positions": size,
             }
             with (
-                LabelFolder(out, card) as folder,
+                LabelFolder(folder, card) as labels,
                 interrupt_sets(stop, GRACE_S),
                 segments_bar(terminal) as show,
             ):
@@ -156,7 +150,7 @@ def command(
                     counts = relabel_on_cluster(
                         address,
                         sources,
-                        folder,
+                        labels,
                         labeller_spec,
                         own_card,
                         size,
@@ -168,7 +162,7 @@ def command(
                 else:
                     counts = relabel(
                         sources,
-                        folder,
+                        labels,
                         labeller,
                         segment_positions=size,
                         on_progress=show,

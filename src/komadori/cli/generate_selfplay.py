@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from komadori.cli.generate_teacher import Plies
-from komadori.cli.interrupt import hint
 from komadori.cli.network_options import BACKEND
 from komadori.cli.numbers import BATCH, THREADS
+from komadori.cli.resumed_folder import games_folder
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FRACTION = click.FloatRange(0, 1)
@@ -20,14 +20,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 @click.command("selfplay")
-@click.option(
-    "-o",
-    "--out",
-    "folder",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Output folder; the same command resumes it.",
-)
+@games_folder()
 @click.option("--model", default="default", show_default=True, help="The network.")
 @click.option(
     "--games",
@@ -138,7 +131,6 @@ def command(
     Plies with a full search are training samples: hcpe3 with the search's policy as candidates.
     The same command resumes a folder; finished games are never lost.
     """
-    hint(f"finished work is kept in {folder}; the same command resumes")
     from functools import partial
 
     from komadori import inference

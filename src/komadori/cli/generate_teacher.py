@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from komadori.cli.interrupt import hint
 from komadori.cli.numbers import THREADS
+from komadori.cli.resumed_folder import games_folder
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
@@ -50,14 +50,7 @@ class Bounds(click.ParamType["SearchBounds"]):
 
 
 @click.command("teacher")
-@click.option(
-    "-o",
-    "--out",
-    "folder",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Output folder; an existing one is resumed.",
-)
+@games_folder()
 @click.option(
     "--games",
     type=click.IntRange(min=0),
@@ -263,7 +256,6 @@ def command(
     The same command resumes a folder; finished games are never lost. Ctrl-C ends it within a
     second.
     """
-    hint(f"finished work is kept in {folder}; the same command resumes")
     from functools import partial
 
     from komadori.arena.openings import OpeningError

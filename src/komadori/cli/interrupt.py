@@ -29,7 +29,7 @@ _UNWINDING_SECONDS = 3.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _last_signal = signal.SIGINT
-_hint = ""
+_hint: str | Callable[[], str] = ""
 _handled, _is_over = threading.Event(), threading.Event()
 #: Whether the signal was delivered as an event; the process isn't killed then before `_grace_s`.
 _is_graceful = False
@@ -43,7 +43,7 @@ class InterruptError(Exception):
 
     def __init__(self, hint: str = "") -> None:
         super().__init__(hint)
-        self.hint = hint or _hint
+        self.hint = hint or _current_hint()
 
     def __str__(self) -> str:
         return _sentence(self.hint)
@@ -54,10 +54,28 @@ def status() -> int:
     return 128 + int(_last_signal)
 
 
-def hint(text: str) -> None:
-    """Set the message of later interrupts: how to resume, or what is kept."""
+def hint(text: str | Callable[[], str]) -> None:
+    """Set the message of later interrupts: how to resume, or what is kept.
+
+    Commands set it before they import or read anything. A function is called at the interrupt, in
+    any thread; it must not import.
+    """
     global _hint
     _hint = text
+
+
+def hint_of_run(is_saved: Callable[[], bool], resume: str) -> None:
+    """Set `resume` as the hint once the run's folder holds something to resume from."""
+    hint(lambda: resume if is_saved() else "nothing was saved; the same command starts over")
+
+
+def _current_hint() -> str:
+    if isinstance(_hint, str):
+        return _hint
+    try:
+        return _hint()
+    except OSError:  # of the folder that it looks into
+        return ""
 
 
 def install() -> None:
@@ -105,8 +123,8 @@ def interrupt_sets(event: threading.Event, grace_s: float | None = None) -> Iter
             signal.signal(number, handler)
 
 
-def in_thread(work: Callable[[], T], advice: str = "") -> T:
-    """Run `work` in a thread. A signal ends the command with `advice` without waiting for it.
+def in_thread(work: Callable[[], T]) -> T:
+    """Run `work` in a thread. A signal ends the command without waiting for it.
 
     Only for work that may be killed at any time.
     """
@@ -125,7 +143,7 @@ def in_thread(work: Callable[[], T], advice: str = "") -> T:
         while thread.is_alive():
             thread.join(1.0)
     except KeyboardInterrupt:
-        raise InterruptError(advice) from None
+        raise InterruptError from None
     if errors:
         raise errors[0]
     return results[0]
@@ -167,7 +185,7 @@ def _watch(reader: socket.socket, _writer: socket.socket) -> None:
 
 def _force() -> None:
     atomic.discard_unfinished()
-    text = on_one_line(_sentence(_hint)) + "\n"
+    text = on_one_line(_sentence(_current_hint())) + "\n"
     with contextlib.suppress(OSError, ValueError):
         if sys.stderr.isatty():
             text = "\x1b[?25h\n" + text  # show the cursor hidden by a progress bar

@@ -54,12 +54,13 @@ def _errors() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
 
 
-def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Define a subcommand on a ladder file, with one-line errors."""
+def _subcommand(name: str, kept: str = "") -> Callable[[Callable[..., None]], click.Command]:
+    """Define a subcommand on a ladder file, with one-line errors; kept: the hint of interrupts."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @functools.wraps(function)
         def wrapped(*arguments: Any, **options: Any) -> None:
+            interrupt.hint(kept)
             with _errors():
                 function(*arguments, **options)
 
@@ -104,7 +105,7 @@ def add(ladder: Path, name: str, spec: str, elo: float | None, note: str) -> Non
         opened.add(name, spec, elo, note)
 
 
-@_subcommand("play")
+@_subcommand("play", kept="the games that ended are kept")
 @click.option("--games", "-g", default=100, show_default=True, help="Number of games, even.")
 @click.option("--player", "-p", "among", multiple=True, help="Only games of these players.")
 @click.option("--against", "-a", multiple=True, help="Only games against these players.")
@@ -146,7 +147,7 @@ def play(
                     on_game=show,
                 )
 
-        interrupt.in_thread(work, "the games that ended are kept")
+        interrupt.in_thread(work)
     with Ladder(ladder) as opened:
         _show(terminal, opened)
 

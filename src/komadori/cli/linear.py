@@ -9,7 +9,13 @@ import click
 
 from komadori.cli import linear_distill, linear_loop, linear_nnue
 from komadori.cli.console import console
-from komadori.cli.linear_data import check_folder, data_options, load_split, progress_bar
+from komadori.cli.linear_data import (
+    check_folder,
+    data_options,
+    hint_of_folder,
+    load_split,
+    progress_bar,
+)
 from komadori.cli.linear_kpp import kpp
 from komadori.cpus import available_threads
 
@@ -57,6 +63,7 @@ def two_piece(
     Each iteration searches the moves of positions drawn from the records and trains the
     evaluation to prefer the moves played. Ctrl-C loses the current iteration; --resume continues.
     """
+    hint_of_folder(folder)
     from komadori.cli.linear_settings import read_settings
     from komadori.linear.two_piece import Learner, Records, Settings
 

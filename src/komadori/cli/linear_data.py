@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from komadori.cli.console import progress
+from komadori.cli.interrupt import hint_of_run
 from komadori.cli.numbers import THREADS
+from komadori.model_folder import has_learner_state
 from komadori.wording import counted
 
 if TYPE_CHECKING:
@@ -62,6 +64,11 @@ def data_options(
         return function
 
     return decorate
+
+
+def hint_of_folder(folder: Path) -> None:
+    """Set the hint of interrupts: how to resume the run."""
+    hint_of_run(lambda: has_learner_state(folder), f"--resume continues ({folder})")
 
 
 def check_folder(folder: Path, *, resume: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.console import console, progress
-from komadori.cli.linear_data import check_folder, megabytes
+from komadori.cli.linear_data import check_folder, hint_of_folder, megabytes
 from komadori.cli.numbers import THREADS
 from komadori.cpus import available_threads
 
@@ -64,6 +64,7 @@ def command(
     The positions come from inside searches near the games of --data. Ctrl-C ends the run after the
     last full chunk; --resume continues it.
     """
+    hint_of_folder(folder)
     import threading
 
     from rich.progress import BarColumn, TimeRemainingColumn
@@ -109,8 +110,7 @@ def command(
     except (ValueError, WeightsError, RecordError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if not run.is_done:
-        kept = f"--resume continues ({folder})" if run.chunk else "no chunk was finished"
-        raise InterruptError(kept)
+        raise InterruptError
     terminal.print(f"weights: {folder / NETWORK}", soft_wrap=True)
     terminal.print(
         f"next: komadori match 'alphabeta?Eval=nnue&EvalFile={folder / NETWORK}' "

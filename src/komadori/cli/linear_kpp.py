@@ -12,6 +12,7 @@ from komadori.cli.linear_data import (
     EpochTable,
     check_folder,
     data_options,
+    hint_of_folder,
     load_split,
     megabytes,
     progress_bar,
@@ -47,6 +48,7 @@ def kpp(
 
     Ctrl-C saves and ends the run; --resume continues it.
     """
+    hint_of_folder(folder)
     import threading
 
     from komadori.cli.interrupt import InterruptError, interrupt_sets
@@ -101,7 +103,7 @@ def kpp(
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if stop.is_set() and learner.state.epoch < settings.epochs:
-        raise InterruptError(f"--resume continues ({folder})")
+        raise InterruptError
     terminal.print(f"weights: {folder / 'weights.npz'}")
     terminal.print(
         f"next: komadori match 'alphabeta?Eval=kpp&EvalFile={folder}/weights.npz' "

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.cli.loop import errors, hint_of_loop, work
 from komadori.cli.numbers import THREADS
 
 
@@ -77,10 +78,10 @@ def command(
     Repeat the command to resume. `komadori loop run` does the same from a settings file, with all
     options.
     """
+    hint_of_loop(folder)
     from dataclasses import asdict
 
     from komadori.cli.linear_settings import read_settings
-    from komadori.cli.loop import errors, work
     from komadori.cli.sample_files import find_files
     from komadori.generate.loop import GamesConfig, GateConfig, Loop, LoopConfig, run
     from komadori.generate.loop.learners import LEARNERS, LinearLearner

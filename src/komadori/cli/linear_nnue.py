@@ -12,6 +12,7 @@ from komadori.cli.linear_data import (
     EpochTable,
     check_folder,
     data_options,
+    hint_of_folder,
     load_split,
     load_windows,
     megabytes,
@@ -65,6 +66,7 @@ def command(
     Targets are game results and the teacher's scores, at quiescence leaves. Ctrl-C ends the run
     after the last full epoch; --resume continues it.
     """
+    hint_of_folder(folder)
     import threading
 
     from komadori.cli.interrupt import InterruptError, interrupt_sets
@@ -115,8 +117,7 @@ def command(
     except (ValueError, WeightsError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if not learner.is_done:
-        kept = f"--resume continues ({folder})" if learner.epoch else "no epoch was finished"
-        raise InterruptError(kept)
+        raise InterruptError
     terminal.print(f"best (*): epoch {learner.best_epoch}, {folder / 'nn.bin'}")
     terminal.print(
         f"next: komadori match 'alphabeta?Eval=nnue&EvalFile={folder}/nn.bin' "

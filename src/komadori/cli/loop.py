@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -53,9 +53,12 @@ def command() -> None:
 @_FOLDER
 @_THREADS
 def run_command(config: Path, folder: Path | None, threads: int | None) -> None:
-    from komadori.generate.loop import run
+    def work_on(loop: Loop, **how: Any) -> bool:
+        from komadori.generate.loop import run
 
-    _run_config(config, folder, threads, run)
+        return run(loop, **how)
+
+    _run_config(config, folder, threads, work_on)
 
 
 @command.command("stage")
@@ -68,11 +71,13 @@ def stage_command(
     name: str, config: Path, folder: Path | None, threads: int | None, wait: bool
 ) -> None:
     """Run one stage of every generation; several of these with --wait make up a loop."""
-    from komadori.generate.loop import run_stage
 
-    _run_config(
-        config, folder, threads, lambda loop, **how: run_stage(loop, name, wait=wait, **how)
-    )
+    def work_on(loop: Loop, **how: Any) -> bool:
+        from komadori.generate.loop import run_stage
+
+        return run_stage(loop, name, wait=wait, **how)
+
+    _run_config(config, folder, threads, work_on)
 
 
 @command.command("status")
@@ -92,10 +97,14 @@ def status_command(folder: Path) -> None:
         raise click.ClickException(str(error)) from error
 
 
+def hint_of_loop(folder: Path) -> None:
+    """Set the hint of interrupts: how to resume the loop."""
+    hint(f"the same command resumes ({folder})")
+
+
 def work(loop: Loop, threads: int | None, run: Callable[..., bool]) -> None:
     """Run part of a loop with a live table. Raises InterruptError after a signal."""
     stop = threading.Event()
-    hint(f"the same command resumes ({loop.folder})")
     with interrupt_sets(stop, GRACE_S), _display(console(err=True), loop) as observer:
         is_done = run(
             loop,
@@ -112,10 +121,12 @@ def work(loop: Loop, threads: int | None, run: Callable[..., bool]) -> None:
 def _run_config(
     config: Path, folder: Path | None, threads: int | None, run: Callable[..., bool]
 ) -> None:
+    folder = folder or Path("runs") / config.stem
+    hint_of_loop(folder)
     from komadori.generate.loop import Loop, load_config
 
     with errors():
-        loop = Loop(load_config(config), folder or Path("runs") / config.stem)
+        loop = Loop(load_config(config), folder)
         work(loop, threads, run)
 
 

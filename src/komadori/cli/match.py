@@ -17,6 +17,7 @@ from komadori.cli.game_options import (
     with_conditions,
 )
 from komadori.cli.numbers import THREADS
+from komadori.cli.resumed_folder import resumed_folder
 from komadori.wording import counted
 
 if TYPE_CHECKING:
@@ -57,11 +58,10 @@ SHOWN_FAILURES = 4
     multiple=True,
     help="Write each game to --out: kif, csa, usi, ...; repeatable.",
 )
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(path_type=Path),
-    help="Folder for games and page; an existing match is resumed.",
+@resumed_folder(
+    lambda out: "the same command resumes" if out else "with --out a match can be resumed",
+    "Folder for games and page; an existing match is resumed.",
+    required=False,
 )
 def command(
     a: str,
@@ -75,7 +75,7 @@ def command(
     ray: str | None,
     sprt: tuple[float, float] | None,
     records: tuple[str, ...],
-    out: Path | None,
+    folder: Path | None,
 ) -> None:
     """Play A against B and print A's score, the Elo difference with its error, and p.
 
@@ -113,16 +113,15 @@ def command(
                     concurrency=concurrency,
                     conditions=conditions,
                     on_game=show,
-                    out=out,
+                    out=folder,
                     records=records,
                     sprt=test,
                     ray=ray,
-                ),
-                "the same command resumes" if out else "with --out a match can be resumed",
+                )
             )
     except (ValueError, EngineError, arena.WorkerError, ClusterError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    _report(terminal, result, seed, str(openings or f"{opening_plies} random plies"), out)
+    _report(terminal, result, seed, str(openings or f"{opening_plies} random plies"), folder)
 
 
 def _running(result: arena.MatchResult) -> str:

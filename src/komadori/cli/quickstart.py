@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.cli.interrupt import hint
 
 
 @click.command()
@@ -47,6 +48,7 @@ def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> Non
     Exits with status 1 unless the network beats both a one-ply material player and the untrained
     network with p < 0.05.
     """
+    hint("the same command resumes")
     from komadori.cli.quickstart_display import Display
     from komadori.quickstart import Settings, next_commands, run, shortfall
 

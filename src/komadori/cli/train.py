@@ -11,7 +11,8 @@ import click
 
 from komadori.cli.config_path import ConfigPath
 from komadori.cli.console import console
-from komadori.cli.interrupt import InterruptError, interrupt_sets
+from komadori.cli.interrupt import InterruptError, hint_of_run, interrupt_sets
+from komadori.model_folder import newest_checkpoint
 from komadori.wording import counted
 
 
@@ -64,6 +65,13 @@ def command(
     Ctrl-C saves a checkpoint and ends the run; `--resume` continues it. Several processes or
     GPUs: torchrun --nproc-per-node 2 -m komadori train CONFIG.
     """
+    name = f"{config.stem}-{variant}" if variant else config.stem
+    folder = run_dir or Path("runs") / name
+    given = [("--data", data), ("--test", test), ("--set", overrides)]
+    words = [str(config), *(word for name, values in given for v in values for word in (name, v))]
+    words += ["--variant", variant] if variant else []
+    again = shlex.join(["komadori", "train", *words, "-o", str(folder), "--resume"])
+    hint_of_run(lambda: newest_checkpoint(folder) is not None, f"resume with: {again}")
     from komadori import nets, records, training
     from komadori.cli.sample_files import find_files, load_samples, load_visits
     from komadori.cli.training_display import TrainingBar, metrics_table
@@ -72,8 +80,6 @@ def command(
     from komadori.training.run_folder import RunFolder
     from komadori.training.torchrun import rank_and_size
 
-    name = f"{config.stem}-{variant}" if variant else config.stem
-    run_dir = run_dir or Path("runs") / name
     stop = threading.Event()
     try:
         is_first = rank_and_size()[0] == 0  # it reports
@@ -91,7 +97,7 @@ def command(
         train_files, test_files = data or settings.data.train, test or settings.data.test
         if not train_files:
             raise click.ClickException(f"{config}: no games: give --data or set data.train")
-        RunFolder(run_dir, resume=resume)  # raises before the games are read
+        RunFolder(folder, resume=resume)  # raises before the games are read
         files = replace(settings.data, train=tuple(train_files), test=tuple(test_files))
         settings = replace(settings, data=files)
         if init_from is not None:
@@ -109,7 +115,7 @@ def command(
                 settings,
                 samples,
                 test_samples,
-                run_dir,
+                folder,
                 resume=resume,
                 progress=bar,
                 stop=stop.is_set,
@@ -142,12 +148,5 @@ def command(
         soft_wrap=True,
     )
     if not result.is_complete:
-        given = [("--data", data), ("--test", test), ("--set", overrides)]
-        words = [
-            str(config),
-            *(word for name, values in given for v in values for word in (name, v)),
-        ]
-        words += ["--variant", variant] if variant else []
-        again = shlex.join(["komadori", "train", *words, "-o", str(run_dir), "--resume"])
-        raise InterruptError(f"resume with: {again}")
-    bar.console.print(f"next: komadori export {run_dir} -o {run_dir.name}.onnx", soft_wrap=True)
+        raise InterruptError
+    bar.console.print(f"next: komadori export {folder} -o {folder.name}.onnx", soft_wrap=True)

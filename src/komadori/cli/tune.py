@@ -145,6 +145,7 @@ def command(
         return
     if player is None or parameters is None or out is None:
         raise click.UsageError("give PLAYER, PARAMETERS.toml and --out FOLDER (or --example)")
+    interrupt.hint("the same command resumes")
     from komadori import arena
     from komadori.arena.tune import read_config, tune
     from komadori.players import PlayerSpec
@@ -165,8 +166,7 @@ def command(
                 lines(tuning)
 
             tuning = interrupt.in_thread(
-                lambda: tune(player, config, out, concurrency=concurrency, on_pair=show),
-                "the same command resumes",
+                lambda: tune(player, config, out, concurrency=concurrency, on_pair=show)
             )
             show(tuning)
     except (ValueError, EngineError, arena.WorkerError, OSError) as error:

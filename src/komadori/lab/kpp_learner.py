@@ -30,6 +30,7 @@ from komadori.lab.size import LabError, Size
 from komadori.linear import KppWeights
 from komadori.linear.kpp import Learner, Settings, State
 from komadori.linear.regression import LossSettings, Positions, measure
+from komadori.model_folder import LEARNER_STATE, has_learner_state
 from komadori.training import Part, Split
 from komadori.typed_settings import build
 
@@ -217,9 +218,9 @@ def _learned(job: Job, split: Split[Part]) -> Outcome | None:
         return outcome
     settings: Settings = job.config.settings
     test = _positions(split.test)
-    state = job.folder / "state.npz"
+    resume = has_learner_state(job.folder)
     started = time.monotonic()
-    learner = Learner(settings, _positions(split.train), test, job.folder, resume=state.exists())
+    learner = Learner(settings, _positions(split.train), test, job.folder, resume=resume)
     watch = _Watch(job, learner)
     learner.run(watch, stop=job.stop)
     seconds = known.get("seconds", 0.0) + time.monotonic() - started
@@ -248,7 +249,7 @@ def _learned(job: Job, split: Split[Part]) -> Outcome | None:
         },
     )
     write_text(path, json.dumps({"seconds": seconds, "outcome": asdict(outcome)}, indent=2))
-    state.unlink()
+    (job.folder / LEARNER_STATE).unlink()
     return outcome
 
 

@@ -41,6 +41,7 @@ from komadori.linear.regression import (
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import TwoPieceWeights
 from komadori.linear.windows import PositionWindows
+from komadori.model_folder import LEARNER_STATE
 from komadori.typed_settings import at_least, at_most, one_of, positive
 
 LEAVES = ("own", "root")
@@ -345,7 +346,7 @@ class Learner:
             except ValueError as error:
                 raise ValueError(f"{path}: {error}") from error
             return
-        path = path / "state.npz"
+        path = path / LEARNER_STATE
         try:
             with np.load(path, allow_pickle=False) as file:
                 self.model.parameters[:] = file["parameters"]

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from komadori.atomic import atomic_writer, check_writable, write_text
 from komadori.json_file import read_table
+from komadori.model_folder import LEARNER_STATE, has_learner_state
 from komadori.run_lock import RunLock
 
 _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
-_STATE, _CARD, _LOG = "state.npz", "run.json", "log.jsonl"
+_CARD, _LOG = "run.json", "log.jsonl"
 #: Files of the weights that learners write.
 _WEIGHTS = ("nn.bin", "weights.npz")
 #: Settings of older runs by their present names.
@@ -40,7 +41,7 @@ def check_run_folder(path: Path, *, resume: bool) -> None:
     Raises ValueError if a new run's folder holds a run, or a file of others that the run would
     replace, and if there is no run to resume; OSError if it can't be written.
     """
-    is_begun = (path / _STATE).exists()
+    is_begun = has_learner_state(path)
     if resume and not is_begun:
         raise ValueError(f"{path}: nothing to resume")
     if is_begun and not resume:
@@ -106,7 +107,7 @@ class RunFolder:
 
     @property
     def state_path(self) -> Path:
-        return self.path / _STATE
+        return self.path / LEARNER_STATE
 
     def _check(self, may_differ: Collection[str]) -> None:
         try:

@@ -16,6 +16,7 @@ from komadori.atomic import atomic_writer
 from komadori.generate.sources import Evaluation
 from komadori.linear import kpp, nnue, two_piece
 from komadori.linear.regression import Positions
+from komadori.model_folder import has_learner_state
 from komadori.shipped import experiment_path
 from komadori.typed_settings import build
 from komadori.usi.models import find_model
@@ -81,10 +82,6 @@ def _copy(made: Path, to: Path) -> None:
         shutil.copyfileobj(source, copy)
 
 
-def _has_state(folder: Path) -> bool:
-    return (folder / "state.npz").exists()
-
-
 @dataclass(frozen=True)
 class LinearLearner:
     """Trains one of the linear evaluations."""
@@ -148,7 +145,7 @@ def _two_piece(task: TrainTask, settings: Any, train: Positions, test: Positions
         two_piece.Records(np.ascontiguousarray(part.hcp), part.move16) for part in (train, test)
     )
     learner = two_piece.Learner(
-        settings, train_records, test_records, task.folder, resume=_has_state(task.folder)
+        settings, train_records, test_records, task.folder, resume=has_learner_state(task.folder)
     )
 
     def report(found: two_piece.Report) -> None:
@@ -163,7 +160,7 @@ def _two_piece(task: TrainTask, settings: Any, train: Positions, test: Positions
 
 
 def _kpp(task: TrainTask, settings: Any, train: Positions, test: Positions) -> Path | None:
-    learner = kpp.Learner(settings, train, test, task.folder, resume=_has_state(task.folder))
+    learner = kpp.Learner(settings, train, test, task.folder, resume=has_learner_state(task.folder))
     updates = learner.updates
     learner.run(
         lambda state: task.progress(
@@ -184,7 +181,7 @@ def _best(agreement: Sequence[float]) -> str:
 
 
 def _nnue(task: TrainTask, settings: Any, train: Positions, test: Positions) -> Path | None:
-    resume = _has_state(task.folder)
+    resume = has_learner_state(task.folder)
     before = task.before if task.settings.get("warm_start") and not resume else None
     learner = nnue.Learner(settings, train, test, task.folder, resume=resume, init_from=before)
 
