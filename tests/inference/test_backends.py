@@ -8,18 +8,20 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from komadori import inference
+from komadori import inference, search
 from komadori.encoding import encode_boards
-from komadori.inference import Evaluator, InferenceError, ModelError, evaluate, load
+from komadori.inference import Evaluator, InferenceError, ModelError, Polled, evaluate, load
 from komadori.inference.fakes import FixedEvaluator
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.protocol import Floats
+from komadori.inference.shared import SharedEvaluator
 from komadori.rules import Board
 
 onnx = pytest.importorskip("onnx")
@@ -451,3 +453,70 @@ def test_a_policy_in_one_line(model: Path) -> None:
     same, value = inference.policy_and_value("startpos moves 7g7f 3c3d", load(model))
     assert list(same) == list(chances)
     assert 0 < value < 1
+
+
+def _torch() -> Evaluator:
+    torch = pytest.importorskip("torch")
+    from komadori.inference.torch_backend import TorchEvaluator
+
+    return TorchEvaluator(lambda x, _: (torch.zeros(len(x), 2187), torch.zeros(len(x))))
+
+
+EVALUATORS: dict[str, Callable[[Path], Evaluator]] = {
+    **{name: lambda path, name=name: load(path, backend=name) for name in BACKENDS},
+    "torch": lambda _: _torch(),
+    "uniform": lambda _: load("uniform"),
+    "random": lambda _: load("random"),
+    "fixed": lambda _: FixedEvaluator(),
+    "group": lambda _: inference.EvaluatorGroup([load("uniform"), load("uniform")]),
+    "lane": lambda _: SharedEvaluator(load("uniform")).lane(),
+}
+
+
+@pytest.mark.parametrize("is_used", [False, True])
+@pytest.mark.parametrize("name", EVALUATORS)
+def test_a_closed_evaluator_says_so(name: str, is_used: bool, model: Path) -> None:
+    evaluator = EVALUATORS[name](model)
+    if is_used:
+        evaluate(evaluator, *planes(1))
+    evaluator.start(0, 1)
+    evaluator.close()
+    calls: list[Callable[[], object]] = [
+        lambda: evaluator.inputs(0),
+        lambda: evaluator.start(0, 1),
+        lambda: evaluator.start(1, 1),
+        lambda: evaluator.wait(0),
+        lambda: evaluate(evaluator, *planes(1)),
+        lambda: evaluate(evaluator, *planes(0)),
+    ]
+    if isinstance(evaluator, Polled):
+        calls += [lambda: evaluator.first_done([0]), lambda: evaluator.first_done([0], 0.0)]
+        evaluator.drop(0)
+    for call in calls:
+        with pytest.raises(InferenceError, match="closed"):
+            call()
+    evaluator.close()
+    assert repr(evaluator)
+
+
+def test_a_shared_network_that_is_closed_says_so() -> None:
+    shared = SharedEvaluator(load("uniform"))
+    lane = shared.lane()
+    evaluate(lane, *planes(1))
+    shared.close()
+    for call in (lambda: lane.start(0, 1), lambda: evaluate(lane, *planes(1)), shared.lane):
+        with pytest.raises(InferenceError, match="closed"):
+            call()
+    lane.close()
+    shared.close()
+
+
+@pytest.mark.parametrize("name", EVALUATORS)
+def test_a_searcher_with_a_closed_evaluator_says_so(name: str, model: Path) -> None:
+    evaluator = EVALUATORS[name](model)
+    searcher = search.PuctSearcher(evaluator)
+    searcher.set_position(Board())
+    evaluator.close()
+    with pytest.raises(InferenceError, match="closed"):
+        searcher.search(search.Limits(nodes=10))
+    searcher.close()

@@ -70,9 +70,11 @@ class _Fake(Described):
         self._views = [self._first_rows(slot, 0) for slot in range(slots)]
 
     def inputs(self, slot: int) -> tuple[Floats, ...]:
+        self._check_open()
         return self._inputs[slot]
 
     def start(self, slot: int, n: int) -> None:
+        self._check_open()
         if n == self._rows[slot]:
             return
         if not 0 < n <= self.max_batch:
@@ -81,12 +83,13 @@ class _Fake(Described):
         self._views[slot] = self._first_rows(slot, n)
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
+        self._check_open()
         inputs, policy, value = self._views[slot]
         self._evaluate(inputs, policy, value)
         return policy, value
 
     def close(self) -> None:
-        pass
+        self._is_closed = True
 
     def _first_rows(self, slot: int, n: int) -> tuple[tuple[Floats, ...], Floats, Floats]:
         """The first n rows of the slot's inputs, policy and value."""

@@ -38,6 +38,7 @@ class FutureSlots(Described, ABC):
         """Evaluate the first n rows of the slot. Raises InferenceError."""
 
     def start(self, slot: int, n: int) -> None:
+        self._check_open()
         if not 0 < n <= self.max_batch:
             raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
         if running := self._running[slot]:
@@ -60,6 +61,7 @@ class FutureSlots(Described, ABC):
             running.cancel()
 
     def close(self) -> None:
+        self._is_closed = True
         self._pool.shutdown(wait=True)
         self._running = [None] * self.slots
 
@@ -77,6 +79,7 @@ class FutureSlots(Described, ABC):
         return policy, value
 
     def _future(self, slot: int) -> Future[tuple[Floats, Floats]]:
+        self._check_open()
         future = self._running[slot]
         if future is None:
             raise ValueError(f"slot {slot} was not started")

@@ -55,6 +55,7 @@ class EvaluatorGroup(FutureSlots):
         super().__init__("devices", min(e.max_batch for e in evaluators), slots, workers=slots)
 
     def inputs(self, slot: int) -> tuple[Planes, ...]:
+        self._check_open()
         device, own = self._places[slot]
         return tuple(array[: self.max_batch] for array in self.evaluators[device].inputs(own))
 
@@ -68,6 +69,8 @@ class EvaluatorGroup(FutureSlots):
         return self.evaluators[device].wait(own)
 
     def drop(self, slot: int) -> None:
+        if self._is_closed:
+            return
         device, own = self._places[slot]
         evaluator = self.evaluators[device]
         if isinstance(evaluator, Polled):

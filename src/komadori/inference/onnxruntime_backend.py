@@ -83,6 +83,7 @@ class OnnxRuntimeEvaluator(FutureSlots):
         ]
 
     def inputs(self, slot: int) -> tuple[Floats, ...]:
+        self._check_open()
         return self._inputs[slot]
 
     def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:

@@ -122,9 +122,11 @@ class OpenVinoEvaluator(Described):
             raise ModelError(f"{path}: OpenVINO can't run it: {_brief(error)}") from None
 
     def inputs(self, slot: int) -> tuple[Planes, ...]:
+        self._check_open()
         return self._inputs[slot]
 
     def start(self, slot: int, n: int) -> None:
+        self._check_open()
         request = self._requests[slot]
         if self._dropped[slot]:
             with contextlib.suppress(RuntimeError):
@@ -137,7 +139,10 @@ class OpenVinoEvaluator(Described):
             size = self._sizes[bisect.bisect_left(self._sizes, n)]
             if size != self._size[slot]:
                 self._set_size(slot, size)
-        request.start_async()
+        try:
+            request.start_async()
+        except RuntimeError as error:
+            raise InferenceError(f"OpenVINO: {_brief(error)}") from None
 
     def _set_size(self, slot: int, size: int) -> None:
         ov = import_openvino()
@@ -161,6 +166,7 @@ class OpenVinoEvaluator(Described):
                 self.wait(slot)
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
+        self._check_open()
         try:
             self._requests[slot].wait()
         except RuntimeError as error:
@@ -170,6 +176,7 @@ class OpenVinoEvaluator(Described):
         return policy[:n], value[:n, 0]
 
     def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
+        self._check_open()
         if timeout_s is None:
             return slots[0]
         try:
@@ -182,6 +189,7 @@ class OpenVinoEvaluator(Described):
         self._dropped[slot] = True
 
     def close(self) -> None:
+        self._is_closed = True
         for request in self._requests:
             with contextlib.suppress(RuntimeError):
                 request.wait()

@@ -25,7 +25,15 @@ class ModelError(ValueError):
 
 
 class Described:
-    """Mixin: a repr with the backend, the tables and the batch size."""
+    """Mixin: a repr with the backend, the tables and the batch size; whether it was closed."""
+
+    _is_closed = False
+
+    def _check_open(self) -> None:
+        """Raise InferenceError if the evaluator was closed."""
+        if self._is_closed:
+            own: Any = self
+            raise InferenceError(f"{getattr(own, 'model', own.name)}: the evaluator is closed")
 
     def __repr__(self) -> str:
         own: Any = self
@@ -75,7 +83,8 @@ class Evaluator(Protocol):
         ...
 
     def close(self) -> None:
-        """Wait for the batches in flight and free the network's memory."""
+        """Wait for the batches in flight and free the network's memory. From then on the methods
+        raise InferenceError, except `close` and `drop`, which do nothing."""
         ...
 
 

@@ -20,6 +20,7 @@ HOLD_S = 0.015
 MAX_HOLD_S = 0.1
 #: How long closing waits for batches in the threads of lanes.
 CLOSING_S = 1.0
+_CLOSED = "the shared network is closed"
 
 
 class SharedEvaluator:
@@ -61,7 +62,10 @@ class SharedEvaluator:
         self, slots: int | None = None, max_batch: int | None = None, *, urgent: bool = False
     ) -> Lane:
         """Create an evaluator for one searcher; slots and rows default to those of the network.
-        Close it with the searcher. urgent: for short searches only."""
+        Close it with the searcher. urgent: for short searches only. Raises InferenceError once the
+        network is closed."""
+        if self._is_closed:
+            raise InferenceError(_CLOSED)
         return Lane(self, slots, max_batch, urgent=urgent)
 
     def begin(self, request: _Request) -> int | None:
@@ -70,7 +74,7 @@ class SharedEvaluator:
         """
         with self._changed:
             if self._is_closed:
-                raise InferenceError("the shared network is closed")
+                raise InferenceError(_CLOSED)
             now = time.monotonic()
             if request.is_urgent:
                 self._hold_until = now + HOLD_S
@@ -269,6 +273,7 @@ class Lane(FutureSlots):
         ]
 
     def inputs(self, slot: int) -> tuple[Planes, ...]:
+        self._check_open()
         return self._inputs[slot]
 
     def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:

@@ -126,6 +126,7 @@ class TorchEvaluator(FutureSlots):
         self._graph = _Recorded(self._outputs, shapes, self._device) if cuda_graphs else None
 
     def inputs(self, slot: int) -> tuple[Floats, ...]:
+        self._check_open()
         return self._inputs[slot]
 
     def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
