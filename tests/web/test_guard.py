@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 from web_pages import ORIGIN, Server, make_server
 
-from komadori.web.guard import MAX_BODY_BYTES
+from komadori.web.guard import MAX_BODIES_BYTES, MAX_BODY_BYTES, Access, Guard
 from komadori.web.session import MAX_MESSAGE_BYTES
 
 TOKEN = "aTokenOfTheTests"
@@ -104,6 +107,68 @@ def test_oversized_uploads_are_refused(server: Server) -> None:
 
     assert server.http.post("/api/records", content=parts()).status_code == 413
     assert server.http.get("/api/models").status_code == 200
+
+
+def test_unfinished_uploads_share_a_budget() -> None:
+    """Two hundred of them held 1.6 GB until they timed out."""
+
+    async def keep_body(scope: Scope, receive: Receive, send: Send) -> None:
+        body = b""
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if not message.get("more_body", False):
+                break
+        await PlainTextResponse(str(len(body)))(scope, receive, send)
+
+    guard = Guard(keep_body, Access(frozenset({"testserver"})))
+
+    async def upload(parts: list[bytes], end: asyncio.Event) -> int:
+        """Send parts and, after `end`, the end of the body; return the status."""
+        status = 0
+        waiting = [*parts]
+
+        async def receive() -> Message:
+            if waiting:
+                return {"type": "http.request", "body": waiting.pop(0), "more_body": True}
+            started.release()
+            await end.wait()
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+
+        scope = {
+            "type": "http", "method": "POST", "path": "/api/records", "query_string": b"",
+            "headers": [(b"host", b"testserver")],
+        }  # fmt: skip
+        await guard(scope, receive, send)
+        return status
+
+    started = asyncio.Semaphore(0)
+
+    async def attack() -> None:
+        size, end, at_once = MAX_BODY_BYTES // 8, asyncio.Event(), asyncio.Event()
+        at_once.set()
+        fit = MAX_BODIES_BYTES // MAX_BODY_BYTES
+        held = [asyncio.create_task(upload([b"x" * size] * 8, end)) for _ in range(fit)]
+        for _ in held:
+            await started.acquire()
+        refused = [await upload([b"x" * size] * 8, at_once) for _ in range(200)]
+        assert set(refused) == {503}
+        assert await upload([b"x" * 1000], at_once) == 200  # the interface still works
+        end.set()
+        assert set(await asyncio.gather(*held)) == {200}
+        assert await upload([b"x" * size] * 8, at_once) == 200  # released
+        broken = asyncio.create_task(upload([b"x" * size] * 8, asyncio.Event()))
+        await asyncio.sleep(0)
+        broken.cancel()
+        await asyncio.gather(broken, return_exceptions=True)
+        again = [await upload([b"x" * size] * 8, at_once) for _ in range(fit + 1)]
+        assert set(again) == {200}
+
+    asyncio.run(attack())
 
 
 @pytest.mark.parametrize("name", ["a.exe", "a.zip", "a.hcpe3", "a.kif.gz", "../../x.sh"])

@@ -20,6 +20,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: Maximum size of a request's body, including uploads.
 MAX_BODY_BYTES = 8 << 20
+#: Maximum size of the bodies of all requests being handled; those below `SMALL_BODY_BYTES` don't
+#: count, so that the interface works while uploads fill it.
+MAX_BODIES_BYTES = 64 << 20
+SMALL_BODY_BYTES = 64 << 10
 #: Seconds to wait for the next part of a body.
 BODY_TIMEOUT_S = 20.0
 COOKIE = "komadori_token"
@@ -64,12 +68,20 @@ class TooLargeError(HTTPException):
         super().__init__(413, f"more than {MAX_BODY_BYTES >> 20} MB")
 
 
+class TooManyError(HTTPException):
+    """Raised if the bodies of all requests together exceed the limit."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "too many uploads at the same time; try again")
+
+
 class Guard:
     """ASGI middleware that checks every request."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
+        self._held_bytes = 0  # of the larger bodies of requests being handled
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -119,11 +131,11 @@ class Guard:
         return hmac.compare_digest(given.encode(), self._access.token.encode())
 
     async def _handle_http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        received = 0
+        received = held = 0
         has_started = is_complete = False
 
         async def limited_receive() -> Message:
-            nonlocal received, is_complete
+            nonlocal received, held, is_complete
             try:
                 message = await asyncio.wait_for(receive(), None if is_complete else BODY_TIMEOUT_S)
             except TimeoutError:
@@ -132,6 +144,11 @@ class Guard:
             received += len(message.get("body", b""))
             if received > MAX_BODY_BYTES:
                 raise TooLargeError
+            if received > SMALL_BODY_BYTES:
+                if self._held_bytes + received - held > MAX_BODIES_BYTES:
+                    raise TooManyError
+                self._held_bytes += received - held
+                held = received
             return message
 
         async def send_with_headers(message: Message) -> None:
@@ -151,10 +168,12 @@ class Guard:
             return
         try:
             await self._app(scope, limited_receive, send_with_headers)
-        except (TooLargeError, TooSlowError) as error:
+        except (TooLargeError, TooManyError, TooSlowError) as error:
             if not has_started:
                 response = PlainTextResponse(error.detail, error.status_code)
                 await response(scope, receive, send_with_headers)
+        finally:
+            self._held_bytes -= held
 
 
 def _name(host: str) -> str:
