@@ -21,12 +21,26 @@ _PEER_LIMIT_S = 600.0
 
 
 @click.command()
-@click.option("--nodes", default=1_000_000, show_default=True, type=click.IntRange(1000))
-@click.option("--eval", "evaluation", default="material", show_default=True)
+@click.option(
+    "--nodes",
+    default=1_000_000,
+    show_default=True,
+    type=click.IntRange(1000),
+    help="Nodes of each search.",
+)
+@click.option(
+    "--eval",
+    "evaluation",
+    default="material",
+    show_default=True,
+    help="The evaluation: material, two-piece, kpp, nnue.",
+)
 @click.option(
     "--weights", type=click.Path(exists=True, path_type=Path), help="Weights of the evaluation."
 )
-@click.option("--threads", default=1, show_default=True, type=THREADS)
+@click.option(
+    "--threads", default=1, show_default=True, type=THREADS, help="Threads of each search."
+)
 @click.option(
     "--yardstick/--no-yardstick",
     default=True,

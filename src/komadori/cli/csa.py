@@ -17,7 +17,13 @@ from komadori.wording import counted
 @click.command()
 @click.argument("player")
 @click.option("--host", required=True, help="Server, such as wdoor.c.u-tokyo.ac.jp.")
-@click.option("--port", default=4081, show_default=True, type=click.IntRange(1, 65535))
+@click.option(
+    "--port",
+    default=4081,
+    show_default=True,
+    type=click.IntRange(1, 65535),
+    help="The server's port.",
+)
 @click.option("--name", required=True, help="The login name.")
 @click.option(
     "--password",

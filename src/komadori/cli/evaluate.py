@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     multiple=True,
     help="File of games or quoted pattern; repeatable.",
 )
-@click.option("--batch-size", default=1024, show_default=True, type=click.IntRange(1, 1 << 16))
+@click.option(
+    "--batch-size",
+    default=1024,
+    show_default=True,
+    type=click.IntRange(1, 1 << 16),
+    help="Positions per batch.",
+)
 @click.option(
     "--device",
     default="auto",

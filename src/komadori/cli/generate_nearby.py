@@ -26,8 +26,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--plies",
     type=Plies(),
     default=(1, 3),
-    show_default="1:3",
-    help="Number of random moves from each position, drawn from N to M.",
+    help="Number of random moves from each position, drawn from N to M. [default: 1:3]",
 )
 @click.option(
     "--tactical",
@@ -82,8 +81,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="FV_SCALE of an NNUE file.",
 )
-@click.option("--threads", type=THREADS, help="[default: all cores]")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option("--threads", type=THREADS, help="CPU threads. [default: all cores]")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Seed of the random numbers.",
+)
 @click.option(
     "--segment",
     type=click.IntRange(min=1),

@@ -29,14 +29,19 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     show_default=True,
     help="Number of games; 0: no limit.",
 )
-@click.option("--seed", type=click.IntRange(min=0))
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the random numbers [default: 1]")
 @click.option("--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
 # the network
 @click.option(
     "--backend", default="auto", show_default=True, type=BACKEND, help="As in `komadori bench`."
 )
-@click.option("--precision", default="auto", show_default=True)
-@click.option("--threads", type=THREADS, help="Threads of the network. [default: all CPUs]")
+@click.option(
+    "--precision",
+    default="auto",
+    show_default=True,
+    help="Precision of the network, as in `komadori bench`.",
+)
+@click.option("--threads", type=THREADS, help="Threads of the network. [default: all cores]")
 @click.option("--batch", type=BATCH, help="Batch size. [default: by the network]")
 @click.option(
     "--at-once",
@@ -103,8 +108,14 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--repetitions", type=click.IntRange(2, 4), help="Occurrences of a position that end a game."
 )
-@click.option("--declaration", type=click.Choice(["27", "24", "none"]))
-@click.option("--max-plies", type=click.IntRange(1, 513))
+@click.option(
+    "--declaration",
+    type=click.Choice(["27", "24", "none"]),
+    help="Rule of the declaration win: 27 points, 24 points, or none. [default: 27]",
+)
+@click.option(
+    "--max-plies", type=click.IntRange(1, 513), help="Plies until a game is a draw. [default: 320]"
+)
 @click.option(
     "--segment-games",
     type=click.IntRange(min=1),

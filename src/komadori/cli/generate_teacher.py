@@ -59,7 +59,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     help="Number of games; 0: no limit.",
 )
 @click.option("--threads", type=THREADS, help="Concurrent games. [default: all cores]")
-@click.option("--seed", type=click.IntRange(min=0))
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the random numbers [default: 1]")
 @click.option("--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
 # players
 @click.option(
@@ -102,7 +102,13 @@ class Bounds(click.ParamType["SearchBounds"]):
     metavar="COMMAND",
     help="USI engine that plays one side of --opponent-fraction games.",
 )
-@click.option("--opponent-option", "opponent_options", multiple=True, metavar="NAME=VALUE")
+@click.option(
+    "--opponent-option",
+    "opponent_options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of --opponent-engine; repeatable.",
+)
 # search limits
 @click.option("--nodes", type=click.IntRange(min=1), help="Nodes per search.")
 @click.option("--depth", type=click.IntRange(min=1), help="Depth of each search.")
@@ -144,9 +150,17 @@ class Bounds(click.ParamType["SearchBounds"]):
     help="Maximum number of plies sampled among the lines.",
 )
 @click.option(
-    "--sample-temperature", "sample_temperature_cp", type=click.FloatRange(min=0, min_open=True)
+    "--sample-temperature",
+    "sample_temperature_cp",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Temperature of the sampled moves in centipawns. [default: 50]",
 )
-@click.option("--sample-window", "sample_window_cp", type=click.IntRange(min=0))
+@click.option(
+    "--sample-window",
+    "sample_window_cp",
+    type=click.IntRange(min=0),
+    help="Sample only moves at most this many centipawns worse than the best. [default: 150]",
+)
 @click.option(
     "--candidates",
     "candidate_fraction",
@@ -157,6 +171,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     "--candidate-temperature",
     "candidate_temperature_cp",
     type=click.FloatRange(min=0, min_open=True),
+    help="Temperature of the candidates' probabilities in centipawns. [default: 100]",
 )
 @click.option(
     "--candidate-minimum", type=_FRACTION, help="Minimum probability of a stored candidate."
@@ -185,7 +200,13 @@ class Bounds(click.ParamType["SearchBounds"]):
     type=_FILE,
     help="Weights of the opponent: an older or weaker network, for example.",
 )
-@click.option("--opponent-search", "opponent_searches", type=Bounds(), multiple=True)
+@click.option(
+    "--opponent-search",
+    "opponent_searches",
+    type=Bounds(),
+    multiple=True,
+    help="Bounds of the opponent's searches, as in --search; repeatable.",
+)
 @click.option(
     "--inner",
     "inner_fraction",
@@ -218,8 +239,14 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option(
     "--repetitions", type=click.IntRange(2, 4), help="Occurrences of a position that end a game."
 )
-@click.option("--declaration", type=click.Choice(["27", "24", "none"]))
-@click.option("--max-plies", type=click.IntRange(1, 513))
+@click.option(
+    "--declaration",
+    type=click.Choice(["27", "24", "none"]),
+    help="Rule of the declaration win: 27 points, 24 points, or none. [default: 27]",
+)
+@click.option(
+    "--max-plies", type=click.IntRange(1, 513), help="Plies until a game is a draw. [default: 320]"
+)
 @click.option(
     "--segment-games",
     type=click.IntRange(min=1),

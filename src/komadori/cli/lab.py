@@ -23,9 +23,8 @@ _FOLDER = click.option(
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("experiments/lab"),
-    show_default="experiments/lab, or the bundled ones",
     callback=lambda _context, _option, value: experiment_path(value),
-    help="Folder of the experiments.",
+    help="Folder of the experiments. [default: experiments/lab, or the bundled ones]",
 )
 _RESULTS = click.option(
     "--results",
@@ -55,7 +54,11 @@ _WIDTH = click.option(
     help="Channels of networks that have 192 in the diary; ignored by other learners.",
 )
 _TEST_POSITIONS = click.option(
-    "--test-positions", type=click.IntRange(min=1), default=20_000, show_default=True
+    "--test-positions",
+    type=click.IntRange(min=1),
+    default=20_000,
+    show_default=True,
+    help="Held-out positions.",
 )
 _RUNS = click.option(
     "--runs",
@@ -257,6 +260,7 @@ def speed(
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("runs/lab/report"),
     show_default=True,
+    help="Folder of the pages.",
 )
 @click.option("--command", "shown_command", default="", help="Command to print with the figures.")
 @click.option("--machine", default="", help="Description of the machine.")

@@ -80,7 +80,7 @@ def _subcommand(name: str, kept: str = "") -> Callable[[Callable[..., None]], cl
     type=click.IntRange(min=0),
     help="Number of opening plies: random moves, or the first moves of records.",
 )
-@click.option("--seed", default=0, show_default=True)
+@click.option("--seed", default=0, show_default=True, help="Seed of the random numbers.")
 def new(ladder: Path, conditions: Conditions, openings: str, opening_plies: int, seed: int) -> None:
     """Create a ladder. Its conditions and openings apply to all its games.
 

@@ -45,10 +45,11 @@ def data_options(
             "folder",
             default=Path(folder),
             show_default=True,
+            help="Folder of the run.",
             type=click.Path(file_okay=False, path_type=Path),
         ),
         click.option("--resume", is_flag=True, help="Resume the run."),
-        click.option("--threads", type=THREADS, help="[default: all cores]"),
+        click.option("--threads", type=THREADS, help="CPU threads. [default: all cores]"),
         click.option(
             "--set",
             "overrides",

@@ -32,6 +32,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "folder",
     default=Path("runs/distilled"),
     show_default=True,
+    help="Folder of the run.",
     type=click.Path(file_okay=False, path_type=Path),
 )
 @click.option("--from", "start", type=_FILE, help="nn.bin with the initial weights.")
@@ -44,7 +45,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="FV_SCALE of the teacher.",
 )
 @click.option("--resume", is_flag=True, help="Resume the run.")
-@click.option("--threads", type=THREADS, help="[default: all cores]")
+@click.option("--threads", type=THREADS, help="CPU threads. [default: all cores]")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting by name."
 )

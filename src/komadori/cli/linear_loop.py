@@ -18,6 +18,7 @@ from komadori.cli.numbers import THREADS
     type=click.Choice(["two-piece", "kpp", "nnue"]),
     default="two-piece",
     show_default=True,
+    help="The evaluation to train.",
 )
 @click.option(
     "--rounds",
@@ -43,9 +44,10 @@ from komadori.cli.numbers import THREADS
     "folder",
     default=Path("runs/loop"),
     show_default=True,
+    help="Folder of the loop.",
     type=click.Path(file_okay=False, path_type=Path),
 )
-@click.option("--threads", type=THREADS, help="[default: all cores]")
+@click.option("--threads", type=THREADS, help="CPU threads. [default: all cores]")
 @click.option(
     "--window",
     type=click.IntRange(min=1),

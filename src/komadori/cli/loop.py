@@ -32,7 +32,7 @@ _FOLDER = click.option(
 )
 #: Seconds for a stage to end after a signal; then it is killed.
 GRACE_S = 4.0
-_THREADS = click.option("--threads", type=THREADS, help="[default: all cores]")
+_THREADS = click.option("--threads", type=THREADS, help="CPU threads. [default: all cores]")
 
 
 @click.group()

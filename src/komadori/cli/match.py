@@ -44,7 +44,7 @@ SHOWN_FAILURES = 4
     type=click.IntRange(min=0),
     help="Number of opening plies: random moves, or the first moves of records.",
 )
-@click.option("--seed", default=0, show_default=True)
+@click.option("--seed", default=0, show_default=True, help="Seed of the random numbers.")
 @click.option(
     "--concurrency", "-j", default=1, show_default=True, type=THREADS, help="Games at a time."
 )

@@ -41,7 +41,13 @@ from komadori.cli.interrupt import hint
     show_default=True,
     help="Nodes of the search per move.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=1,
+    show_default=True,
+    help="Seed of the random numbers.",
+)
 def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> None:
     """Train a small network on the bundled games, play matches, show the results.
 

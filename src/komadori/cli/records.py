@@ -246,7 +246,7 @@ def _check_not_empty(part: Output, why: str) -> None:
     show_default=True,
     help="Fraction of the games for the test part.",
 )
-@click.option("--seed", default=0, show_default=True)
+@click.option("--seed", default=0, show_default=True, help="Seed of the random numbers.")
 @click.option(
     "--disjoint",
     is_flag=True,
@@ -376,7 +376,14 @@ def dedupe(inputs: Inputs, output: Path, target: str | None, force: bool, by: st
 
 
 @command.command()
-@click.option("--number", "-n", default=1, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--number",
+    "-n",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Number of games.",
+)
 @click.option("--ply", type=click.IntRange(min=0), help="Show the board after this many moves.")
 @with_inputs
 def head(inputs: Inputs, number: int, ply: int | None) -> None:

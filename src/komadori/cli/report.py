@@ -26,7 +26,9 @@ from komadori.model_folder import CHECKPOINTS
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the page and its plots. [default: RUN/report]",
 )
-@click.option("--device", default="auto", show_default=True, type=DEVICE)
+@click.option(
+    "--device", default="auto", show_default=True, type=DEVICE, help="Device: auto, cpu, cuda, mps."
+)
 @force_option
 def command(
     run: Path,

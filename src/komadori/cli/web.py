@@ -16,7 +16,9 @@ from komadori.extras import install_line
 @click.argument("folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--model", default="", help="Default network. [default: the engine's]")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="[default: the first free port from 8624]"
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Port to listen on. [default: the first free port from 8624]",
 )
 @click.option("--lan", is_flag=True, help="Allow other devices on the network, with a token.")
 @click.option("--no-browser", is_flag=True, help="Don't open the browser.")

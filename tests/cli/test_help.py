@@ -1,0 +1,52 @@
+"""Help texts: every option is described, and defaults are shown in one form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from komadori.cli._group import group
+
+
+def _commands(command: click.Command, words: str = "") -> Iterator[tuple[str, click.Command]]:
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from _commands(below, f"{words} {name}".strip())
+    else:
+        yield words, command
+
+
+COMMANDS = dict(_commands(group))
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_every_option_is_described(words: str) -> None:
+    unclear = [
+        option.opts[-1]
+        for option in COMMANDS[words].params
+        if isinstance(option, click.Option)
+        and not option.hidden
+        and not re.search(r"\w", re.sub(r"\[.*?\]", "", option.help or ""))
+    ]
+    assert unclear == [], words
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_defaults_are_shown_once_and_plainly(words: str) -> None:
+    """Click puts texts as defaults into parentheses; objects would show their repr."""
+    for option in COMMANDS[words].params:
+        if not isinstance(option, click.Option):
+            continue
+        context = click.Context(COMMANDS[words], info_name=words)
+        record = option.get_help_record(context)
+        shown = re.findall(r"\[[^\[]*\bdefault\b[^\]]*\]+", record[1] if record else "")
+        assert len(shown) <= 1, (words, option.opts)
+        for text in shown:
+            assert not re.search(r"\[default: \(|\]\]|Sentinel|Path\(|  ", text), (words, text)
+            assert text.endswith("]"), text
