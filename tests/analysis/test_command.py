@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
@@ -79,7 +80,8 @@ def test_an_analysis_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         return begin(self, key, board)  # type: ignore[arg-type]
 
     monkeypatch.setattr(many.ManySearch, "_begin", counting)
-    monkeypatch.setattr(positions.PositionAnalyser.__init__, "__defaults__", (None, 2))
+    unwrapped = inspect.unwrap(positions.PositionAnalyser.__init__)
+    monkeypatch.setattr(unwrapped, "__defaults__", (None, 2))
     broken = run(path)
     assert broken.exit_code == 130
     assert "the same command resumes" in broken.output
@@ -189,7 +191,7 @@ def test_languages_and_styles(tmp_path: Path) -> None:
     assert text.count("**解析 0 候補1 ") == len(FIRST)
     page = (tmp_path / "one.html").read_text("utf-8")
     assert '<html lang="ja">' in page
-    assert "1局面40ノード" in page
+    assert "1局面あたり40ノード" in page
     assert "40 nodes per position" in page  # in English, which readers may choose
     assert "実戦" in done.output
     assert "最善手との一致" in done.output
@@ -428,7 +430,7 @@ def test_scores_without_lines_agree_with_nothing(tmp_path: Path, language: str) 
         group,
         ["analyse", str(tmp_path / "game.kif"), "--from-comments", "--force", "--lang", language],
     )
-    assert re.search("1 of 1 moves agree with the record's lines|一致 1/1", done.output)
+    assert re.search("1 of 1 moves agree with the record's lines|一致1/1", done.output)
 
 
 def test_a_game_without_mistakes_has_no_table(tmp_path: Path) -> None:
@@ -466,7 +468,7 @@ def test_nameless_players_are_their_colours(tmp_path: Path) -> None:
     path = tmp_path / "game.csa"
     with GameWriter(path) as writer:
         writer.write(Game.from_usi(FIRST, scores_cp=[0] * len(FIRST)))
-    for language, names in (("en", "▲ Black - △ White"), ("ja", "▲ 先手 - △ 後手")):
+    for language, names in (("en", "▲ Black - △ White"), ("ja", "▲先手 対 △後手")):
         shown = ["analyse", str(path), "--from-comments", "--lang", language]
         assert names in CliRunner().invoke(group, shown).output
 

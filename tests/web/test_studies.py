@@ -98,7 +98,7 @@ def test_records_and_reports_contain_the_analysis(server: Server) -> None:
     assert report.status_code == 200
     assert "sandbox" in report.headers["content-security-policy"]
     assert re.search(r"komadori web, [^\"]+, \d+ nodes per position", report.text)
-    assert re.search(r"komadori web、[^\"]+、1局面\d+ノード", report.text)
+    assert re.search(r"komadori web、[^\"]+、1局面あたり[\d,]+ノード", report.text)
 
 
 @pytest.mark.parametrize(

@@ -66,3 +66,15 @@ test('every key is used', () => {
   const unused = Object.keys(en).filter(key => !all.includes(`'${key.replace(/\.one$/, '')}'`) && !prefixes.some(prefix => key.startsWith(prefix)) && !key.startsWith('error.'));
   expect(unused).toEqual([]);
 });
+
+test('Japanese strings have Japanese punctuation', () => {
+  for (const [key, text] of Object.entries(ja)) expect(text, key).not.toMatch(/[ぁ-んァ-ヶ一-龠}][,;:] ?|->|\.\.\.|\([^)]*[ぁ-んァ-ヶ一-龠]/);
+});
+
+test('a key in a hint is called a key', () => {
+  for (const [key, text] of [...Object.entries(en), ...Object.entries(ja)]) expect(text, key).not.toMatch(/[(（][a-z.,][)）]/);
+  const folder = `${import.meta.dirname}/../src`;
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.tsx'))) {
+    expect(readFileSync(`${folder}/${name}`, 'utf8'), name).not.toMatch(/\} \([a-z.,]\)`/);
+  }
+});

@@ -79,6 +79,8 @@ class _Words:
     no_mistakes: str
     wrote: str
     conjunction: str
+    title: str
+    semicolon: str
 
 
 _WORDS: Mapping[str, _Words] = {
@@ -91,16 +93,20 @@ _WORDS: Mapping[str, _Words] = {
         no_mistakes="no move lost 5 points or more",
         wrote="wrote {}",
         conjunction=" and ",
+        title="▲ {black} - △ {white}, {result}",
+        semicolon="; ",
     ),
     "ja": _Words(
         sides=("先手", "後手"),
         headings=("手数", "実戦", "最善", "勝率", "損失", ""),
-        agreement="最善手との一致 {}/{}、",
-        of_record="最善手との一致 {}/{}、",
-        summary="一手平均の損失 {:.1f} ポイント、精度 {:.0f}%",
+        agreement="最善手との一致{}/{}、",
+        of_record="最善手との一致{}/{}、",
+        summary="一手平均の損失{:.1f}ポイント、精度{:.0f}%",
         no_mistakes="5ポイント以上勝率を下げた手はありません",
         wrote="{}を書き出しました",
         conjunction="と",
+        title="▲{black} 対 △{white}、{result}",
+        semicolon="、",
     ),
 }
 
@@ -153,7 +159,9 @@ class _Output:
     type=click.FloatRange(min=0, min_open=True),
     help="Seconds per position, instead of nodes.",
 )
-@click.option("--threads", default=0, type=THREADS_OR_AUTO, help="[default: all CPUs]")
+@click.option(
+    "--threads", default=0, type=THREADS_OR_AUTO, help="CPU threads. [default: all cores]"
+)
 @click.option(
     "-o",
     "--out",
@@ -533,7 +541,7 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
     terminal = console()
     result = result_text(game, language)
     black, white = game.black or words.sides[0], game.white or words.sides[1]
-    title = Text(f"▲ {black} - △ {white}, {result}")
+    title = Text(words.title.format(black=black, white=white, result=result))
     mistakes = analysed.mistakes()
     table = Table(title=title)
     for number, name in enumerate(words.headings):
@@ -544,7 +552,7 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
     if mistakes:
         terminal.print(table)
     else:
-        terminal.print(title + f"; {words.no_mistakes}", soft_wrap=True)
+        terminal.print(title + words.semicolon + words.no_mistakes, soft_wrap=True)
     for turn in (0, 1):
         side_ = analysed.side(turn)
         if math.isnan(side_.accuracy):  # no move of this side was judged

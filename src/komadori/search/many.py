@@ -21,7 +21,7 @@ from komadori.search.options import PuctOptions, batch_rows
 from komadori.search.pipeline import Pipeline, slot_batches
 from komadori.search.puct import tree_options
 from komadori.search.stopping import Condition, Conditions, Hints, MateFound, Progress, VisitCount
-from komadori.wording import counted
+from komadori.wording import counted, names_arguments
 
 Key = TypeVar("Key")
 
@@ -35,6 +35,7 @@ MATE_MOVES_PER_SECOND = 100_000
 ROOTS = 16
 
 
+@names_arguments
 @dataclass(frozen=True)
 class Effort:
     """Search effort per position: playouts, or seconds."""
@@ -70,7 +71,9 @@ class Effort:
     def in_japanese(self) -> str:
         """Return the effort per position as Japanese text."""
         return (
-            f"1局面{self.nodes:,}ノード" if self.nodes is not None else f"1局面{self.seconds:g}秒"
+            f"1局面あたり{self.nodes:,}ノード"
+            if self.nodes is not None
+            else f"1局面あたり{self.seconds:g}秒"
         )
 
     def __str__(self) -> str:

@@ -150,11 +150,11 @@ export function Graph() {
         <Segments label={t('graph')} value={which} options={[['rate', t('winRate')], ['score', t('score')]]} onChange={v => (kind.value = v)} />
         <span class="graph-hint">{sideText('graph', 'black', game.value.initialSfen)}</span>
         <span class="mistake-nav">
-          <button type="button" class="button wide" disabled={!count} onClick={() => toMistake(-1)} aria-label={t('mistake.previous')} title={`${t('mistake.previous')} (,)`}>
+          <button type="button" class="button wide" disabled={!count} onClick={() => toMistake(-1)} aria-label={t('mistake.previous')} title={t('withKey', { what: t('mistake.previous'), key: ',' })}>
             ‹
           </button>
           <span>{isJudged ? t('mistakes.n', { n: count }) : t('mistakes')}</span>
-          <button type="button" class="button wide" disabled={!count} onClick={() => toMistake(1)} aria-label={t('mistake.next')} title={`${t('mistake.next')} (.)`}>
+          <button type="button" class="button wide" disabled={!count} onClick={() => toMistake(1)} aria-label={t('mistake.next')} title={t('withKey', { what: t('mistake.next'), key: '.' })}>
             ›
           </button>
         </span>

@@ -117,7 +117,7 @@ export function SearchToggle() {
       role="switch"
       aria-checked={isOn}
       disabled={!!problem}
-      title={`${t('search')} (l)`}
+      title={t('withKey', { what: t('search'), key: 'L' })}
       onClick={() => (isSearching.value = !isOn)}
     >
       <Icon name={isOn ? 'stop' : 'play'} />
