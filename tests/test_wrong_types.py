@@ -3,7 +3,12 @@ from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import enum
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +16,7 @@ import pytest
 from komadori import analysis, arena, inference, players, records, search
 from komadori.rules import Board
 from komadori.search.alphabeta import AlphaBetaSearcher
+from komadori.wording import names_arguments
 
 WRONG = (None, 0, 0.5, "x", b"x", [], {}, ["x"], object())
 
@@ -78,3 +84,90 @@ def test_searchers_name_the_argument(method: str) -> None:
 def test_nothing_is_concatenated_to_nothing() -> None:
     with pytest.raises(ValueError, match="parts: at least one"):
         records.Samples.concatenate([])
+
+
+PACKAGES = (
+    "rules", "mate", "encoding", "records", "nets", "inference", "training", "linear", "search",
+    "usi", "players", "arena", "analysis", "generate", "generate.loop", "report", "quickstart",
+    "lab", "pages", "cluster", "web",
+)  # fmt: skip
+
+
+def public_callables() -> Iterator[tuple[str, Callable[..., object]]]:
+    """The functions and classes that the packages export, by name."""
+    for package in PACKAGES:
+        module = importlib.import_module(f"komadori.{package}")
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            is_other = isinstance(value, type) and (
+                issubclass(value, BaseException | enum.Enum)
+                or getattr(value, "_is_protocol", False)
+                or inspect.isabstract(value)
+            )
+            if callable(value) and not is_other and value is not Any:
+                yield f"{package}.{name}", value
+
+
+@pytest.mark.parametrize("value", [None, -3, "x", object()], ids=["none", "int", "str", "object"])
+def test_every_public_callable_names_the_argument(
+    value: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    unclear = []
+    tried = 0
+    for name, call in public_callables():
+        try:
+            parameters = inspect.signature(call).parameters.values()
+        except ValueError:  # of the core
+            continue
+        kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+        required = [p.name for p in parameters if p.default is p.empty and p.kind in kinds]
+        optional = [p.name for p in parameters if p.default is not p.empty]
+        for others in [[], *([one] for one in optional)]:
+            tried += 1
+            try:
+                call(**dict.fromkeys([*required, *others], value))
+            except TypeError as error:
+                if not re.match(rf"({'|'.join([*required, *others]) or '-'})\b", str(error)):
+                    unclear.append(f"{name}: {error!r}")
+            except (AttributeError, LookupError) as error:
+                unclear.append(f"{name}: {error!r}")
+            except (ValueError, OSError, RuntimeError):
+                pass
+    assert tried > 500
+    assert unclear == []
+
+
+@names_arguments
+def example(path: Path, names: Sequence[str] = (), *more: int, limit: float | None = None) -> str:
+    """A function for the test below; fails as library code does."""
+    return path.name + names[0].upper() + str(sum(more) + (limit or 0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("x",), {}, "path: expected Path, got str"),
+        ((Path("x"), None), {}, "names: expected Sequence[str], got NoneType"),
+        ((Path("x"), [3]), {}, "names: expected Sequence[str], got list of int"),
+        ((Path("x"), ["a"], "b"), {}, "more: expected int, got str"),
+        ((Path("x"), ["a"]), {"limit": "b"}, "limit: expected float or None, got str"),
+    ],
+)
+def test_an_argument_is_named_after_the_error(
+    arguments: tuple[Any, ...], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        example(*arguments, **options)
+
+
+def test_errors_of_right_types_stay_as_they_are() -> None:
+    @names_arguments
+    def faulty(number: int) -> None:
+        raise KeyError(number)
+
+    assert example(Path("x"), "a", 1, limit=2.0) == "xA3.0"
+    with pytest.raises(KeyError, match="3"):
+        faulty(3)
+    with pytest.raises(TypeError, match="missing 1 required"):
+        example()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from komadori.wording import names_arguments
+
 CARD_FILE = "model.json"
 WEIGHTS_FILE = "model.safetensors"
 CHECKPOINTS = "checkpoints"
@@ -30,6 +32,7 @@ def checkpoints(run: Path) -> list[Path]:
     return [folder for _, folder in sorted(named)]
 
 
+@names_arguments
 def newest_checkpoint(run: Path) -> Path | None:
     """The checkpoint with the most steps, None without one."""
     return next(reversed(checkpoints(run)), None)

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import errno
+import functools
+import numbers
 import os
 import re
+from collections import abc
+from collections.abc import Callable, Mapping
+from types import UnionType
+from typing import Any, TypeVar, Union, cast, get_args, get_origin
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Control characters except tab and newline, bidirectional overrides, lone surrogates.
 _UNPRINTABLE = re.compile(
@@ -53,6 +61,16 @@ def duration(seconds: float) -> str:
     return f"{hours} h {left} min" if hours else f"{minutes} min {rest} s"
 
 
+def size(count: int) -> str:
+    """Return a number of bytes in a fitting unit: `512 bytes`, `3.4 KB`, `1.2 GB`."""
+    if count < 1000:
+        return counted(count, "byte")
+    for limit, unit, name in ((999_950, 1e3, "KB"), (999_950_000, 1e6, "MB")):
+        if count < limit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count / 1e9:,.1f} GB"
+
+
 def check_type(name: str, value: object, *types: type) -> None:
     """Raise TypeError, which names the argument, unless the value is of one of the types."""
     if not isinstance(value, types):
@@ -62,6 +80,138 @@ def check_type(name: str, value: object, *types: type) -> None:
 def not_expected(name: str, value: object, expected: str) -> TypeError:
     """Return the error of an argument that is something else than expected."""
     return TypeError(f"{name}: expected {expected}, got {type(value).__name__}")
+
+
+def names_arguments(target: F) -> F:
+    """Decorate a public function or class: an error that follows from a value of a wrong type
+    becomes a TypeError that names the argument.
+
+    Types are compared with the annotations only after an error, so correct calls cost no time and
+    what works isn't refused.
+    """
+    if isinstance(target, type):
+        kind: Any = target
+        kind.__init__ = names_arguments(kind.__init__)
+        return target
+
+    @functools.wraps(target)
+    def named(*arguments: Any, **options: Any) -> Any:
+        try:
+            return target(*arguments, **options)
+        except (TypeError, AttributeError, KeyError) as error:
+            if wrong := _wrong_argument(target, arguments, options):
+                raise wrong from error
+            raise
+
+    return cast("F", named)
+
+
+def _wrong_argument(
+    function: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any]
+) -> TypeError | None:
+    """Return the error of the first argument that doesn't fit its annotation."""
+    import inspect
+
+    signature = inspect.signature(function)
+    try:
+        given = signature.bind(*arguments, **options).arguments
+    except TypeError:  # too many or too few; Python's message says which
+        return None
+    scope = getattr(inspect.unwrap(function), "__globals__", {})
+    for name, value in given.items():
+        parameter = signature.parameters[name]
+        annotation = parameter.annotation
+        if parameter.kind is parameter.VAR_KEYWORD or not isinstance(annotation, str):
+            continue
+        values = value if parameter.kind is parameter.VAR_POSITIONAL else (value,)
+        for one in values:
+            if not _fits(one, annotation, scope):
+                error = not_expected(name, one, " or ".join(_split(annotation, "|")))
+                if isinstance(one, list | tuple) and one:
+                    held = dict.fromkeys(type(element).__name__ for element in one)
+                    return TypeError(f"{error} of {', '.join(held)}")
+                return error
+    return None
+
+
+#: Types by the names that annotations give them.
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "int": numbers.Integral,
+    "float": numbers.Real,
+    "str": str,
+    "bytes": bytes,
+    "bool": bool,
+    "Path": os.PathLike,
+    "list": list,
+    "tuple": tuple,
+    "dict": dict,
+    "set": abc.Set,
+    "Sequence": abc.Sequence,
+    "Iterable": abc.Iterable,
+    "Iterator": abc.Iterator,
+    "Collection": abc.Collection,
+    "Mapping": abc.Mapping,
+    "Callable": abc.Callable,  # type: ignore[dict-item]
+}
+_CONTAINERS = ("list", "set", "Sequence", "Iterable", "Collection")
+
+
+def _fits(value: object, annotation: str, scope: Mapping[str, Any]) -> bool:
+    """Return whether a value may be of a type, given as the source of its annotation."""
+    return any(_fits_one(value, part, scope) for part in _split(annotation, "|"))
+
+
+def _fits_one(value: object, annotation: str, scope: Mapping[str, Any]) -> bool:
+    name, _, inside = annotation.partition("[")
+    if name in ("Any", "object", "Literal"):
+        return True
+    if name == "None":
+        return value is None
+    if known := _TYPES.get(name):
+        if not isinstance(value, known):
+            return False
+        element = inside.removesuffix("]")
+        if name in _CONTAINERS and element and isinstance(value, str | list | tuple):
+            return all(
+                (isinstance(value, str) and element == "str") or _fits(one, element, scope)
+                for one in value
+            )
+        return True
+    name = name.rpartition(".")[2]
+    if name in scope:
+        return _is_of(value, scope[name], scope)
+    # Imported for the type checker alone.
+    if any(name == base.__name__ for base in type(value).__mro__):
+        return True
+    return type(value).__module__ != "builtins" or callable(value)
+
+
+def _is_of(value: object, kind: Any, scope: Mapping[str, Any]) -> bool:
+    """Return whether a value may be of a type, a union or another alias."""
+    if isinstance(kind, str):
+        return _fits(value, kind, scope)
+    if kind is None:
+        return value is None
+    if isinstance(kind, UnionType) or get_origin(kind) is Union:
+        return any(_is_of(value, one, scope) for one in get_args(kind))
+    kind = get_origin(kind) or kind
+    if kind is Any or not isinstance(kind, type):
+        return True
+    if getattr(kind, "_is_protocol", False):
+        return type(value).__module__ != "builtins" or callable(value)
+    return isinstance(value, kind)
+
+
+def _split(annotation: str, at: str) -> list[str]:
+    """Split the source of an annotation outside of brackets."""
+    parts, depth = [""], 0
+    for character in annotation:
+        depth += (character in "[(") - (character in "])")
+        if character == at and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
 
 
 def no_such_file(path: object) -> FileNotFoundError:

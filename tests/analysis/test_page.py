@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import random
 import re
@@ -141,7 +142,7 @@ def test_texts_are_complete() -> None:
 
 
 def test_the_font_has_the_texts(analysed: AnalysedGame) -> None:
-    folder = Path(page_data.__code__.co_filename).parent
+    folder = Path(inspect.getfile(inspect.unwrap(page_data))).parent
     known = (folder / "ui.txt").read_text("utf-8")
     wanted = json.dumps([page_assets()["texts"], page_data([], "")["grades"]], ensure_ascii=False)
     wanted += "".join(handicap.kif for handicap in HANDICAPS.values())

@@ -46,10 +46,17 @@ def test_a_launcher_starts_the_engine(folder: Path) -> None:
     launcher = folder / "engine.sh"
     result = run("install-engine", folder / "model.onnx", "--out", launcher)
     assert result.exit_code == 0, result.output
-    done = subprocess.run(
-        [launcher], input="usi\nisready\nquit\n", capture_output=True, text=True, check=True
-    )
-    assert "readyok" in done.stdout
+    with subprocess.Popen(
+        [launcher], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as engine:
+        assert engine.stdin is not None
+        assert engine.stdout is not None
+        engine.stdin.write("usi\nisready\n")
+        engine.stdin.flush()
+        assert "readyok\n" in engine.stdout  # reads until then
+        engine.stdin.write("quit\n")
+        engine.stdin.close()
+    assert engine.returncode == 0
 
 
 def test_a_run_trains(folder: Path) -> None:

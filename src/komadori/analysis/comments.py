@@ -266,15 +266,19 @@ def annotated(
             mistake = made[ply]
             better = in_japanese(analysed.boards[ply - 1], mistake.best.pv[:1])
             lost = points_lost(mistake.loss)
-            rates = f"{100 * mistake.before:.0f}% -> {100 * mistake.after:.0f}%"
+            before, after = (f"{100 * rate:.0f}%" for rate in (mistake.before, mistake.after))
             if language == "ja":
                 grade = grade_of(mistake.loss)
                 assert grade is not None
                 rest = f"、最善は{better}" if better else ""
-                added.append(f"{label}：【{grade.japanese}】{lost}ポイント損、勝率 {rates}{rest}")
+                added.append(
+                    f"{label}：【{grade.japanese}】{lost}ポイント損、勝率{before}→{after}{rest}"
+                )
             else:
                 rest = f"; better: {better}" if better else ""
-                added.append(f"{label}: {mistake.grade}, {lost} points lost, {rates}{rest}")
+                added.append(
+                    f"{label}: {mistake.grade}, {lost} points lost, {before} -> {after}{rest}"
+                )
         if added:
             comments[ply] = "\n".join([*filter(None, [comments.get(ply)]), *added])
     comments = {ply: text for ply, text in comments.items() if text}

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from komadori.analysis.positions import Found, Line
 from komadori.records import Game
 from komadori.rules import BLACK, COLORS, HAND_TYPES, Board, Move, PieceType, Repetition
+from komadori.wording import names_arguments
 
 
 class Grade(NamedTuple):
@@ -127,6 +128,7 @@ class SideSummary:
     """In the order of Phase."""
 
 
+@names_arguments
 @dataclass(frozen=True)
 class AnalysedGame:
     """A game with the analysis of every position."""

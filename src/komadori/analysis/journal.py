@@ -15,10 +15,12 @@ from komadori.analysis.positions import Found, Line
 from komadori.atomic import atomic_writer
 from komadori.json_file import parse_table
 from komadori.run_lock import RunLock
+from komadori.wording import names_arguments
 
 VERSION = 1
 
 
+@names_arguments
 class Journal:
     """A file of one JSON object per line: first the settings, then one position each.
 

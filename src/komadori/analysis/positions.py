@@ -11,6 +11,7 @@ from komadori.rules import Board
 from komadori.search.lines import RootLine
 from komadori.search.many import ROOTS, Effort, ManySearch, Searched
 from komadori.search.options import PuctOptions
+from komadori.wording import names_arguments
 
 __all__ = ["ROOTS", "Effort", "Found", "Line", "PositionAnalyser"]
 
@@ -52,6 +53,7 @@ class Found:
         return self.lines[0] if self.lines else None
 
 
+@names_arguments
 class PositionAnalyser:
     """Searches several positions at once with one evaluator and one tree."""
 

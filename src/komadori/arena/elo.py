@@ -18,6 +18,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from komadori.wording import names_arguments
+
 #: Two-sided 95 % quantile of the standard normal distribution.
 Z95 = 1.959963984540054
 
@@ -47,6 +49,7 @@ def normal_cdf(z: float) -> float:
     return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 
+@names_arguments
 def sign_test(wins: int, losses: int) -> float:
     """One-sided exact p-value of "A is better": P(at least `wins` of wins + losses) at even odds.
 
@@ -129,6 +132,7 @@ def _estimate(mean: float, standard_error: float, games: int) -> EloEstimate:
     )
 
 
+@names_arguments
 def trinomial(wins: int, draws: int, losses: int) -> EloEstimate:
     """Elo from single games, assumed independent. Raises ValueError without games."""
     n = wins + draws + losses
@@ -138,6 +142,7 @@ def trinomial(wins: int, draws: int, losses: int) -> EloEstimate:
     return _estimate(mean, math.sqrt(variance / n), n)
 
 
+@names_arguments
 def pentanomial(pairs: Sequence[int]) -> EloEstimate:
     """Elo from pairs of games: `pairs[k]` pairs in which A made k half points (0 to 4)."""
     if len(pairs) != 5 or min(pairs) < 0 or sum(pairs) == 0:
@@ -147,6 +152,7 @@ def pentanomial(pairs: Sequence[int]) -> EloEstimate:
     return _estimate(mean, math.sqrt(variance / n), 2 * n)
 
 
+@names_arguments
 @dataclass(frozen=True)
 class Sprt:
     """Sequential test of H1 (A is `elo1` stronger) against H0 (`elo0`).

@@ -18,7 +18,7 @@ from komadori.arena.openings import Opening, choose, random_openings
 from komadori.arena.page import write_page
 from komadori.arena.store import MatchStore, check_record_suffix
 from komadori.arena.workers import Job, PlayerSource, run_jobs
-from komadori.wording import check_type
+from komadori.wording import check_type, names_arguments
 
 #: With fewer complete pairs the error is computed from single games.
 MIN_PAIRS = 10
@@ -138,6 +138,7 @@ class MatchResult:
 OnGame = Callable[[GameRecord, MatchResult], None]
 
 
+@names_arguments
 def play_match(
     a: PlayerSource,
     b: PlayerSource,

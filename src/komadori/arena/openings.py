@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from komadori.usi.protocol import STARTPOS, UsiSyntaxError, parse_position
+from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
     from komadori.rules import Board
@@ -49,6 +50,7 @@ class Opening:
 Filter = Callable[["Board"], bool]
 
 
+@names_arguments
 def random_openings(
     count: int, plies: int, seed: int = 0, sfen: str = STARTPOS, is_fair: Filter | None = None
 ) -> list[Opening]:
@@ -104,6 +106,7 @@ TEXT_SUFFIXES = (".txt", ".sfen", ".epd", "")
 DEFAULT_RECORD_PLIES = 24
 
 
+@names_arguments
 def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
     """Read openings from a text file, one per line, or from a file of game records.
 

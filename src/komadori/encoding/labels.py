@@ -1,5 +1,7 @@
 """Move labels: the indices of a policy network's outputs."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -11,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from komadori._core import encoding as _core
 from komadori.encoding.errors import EncodingError
 from komadori.encoding.planes import hcp_rows
+from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
     from komadori.rules import Board, Move
@@ -123,15 +126,17 @@ def legal_mask(hcps: ArrayLike, scheme: str = "2187", *, threads: int = 1) -> ND
     return out
 
 
-def legal_labels(board: "Board", scheme: str = "2187") -> NDArray[np.int64]:
+@names_arguments
+def legal_labels(board: Board, scheme: str = "2187") -> NDArray[np.int64]:
     """The labels of `board.legal_moves` in their order, int64 [n], or [n, heads] for several."""
     table = scheme_named(scheme)
     labels = np.array(_core.legal_labels(table.name, board), np.int64)
     return labels if len(table.heads) == 1 else labels.reshape(-1, len(table.heads))
 
 
+@names_arguments
 def move_probabilities(
-    board: "Board", logits: ArrayLike, scheme: str = "2187", *, temperature: float = 1.0
+    board: Board, logits: ArrayLike, scheme: str = "2187", *, temperature: float = 1.0
 ) -> NDArray[np.float32]:
     """The policy's probabilities of `board.legal_moves` in their order, float32 [n].
 
@@ -143,6 +148,7 @@ def move_probabilities(
     return _core.move_probabilities(scheme_named(scheme).name, board, row, temperature)
 
 
+@names_arguments
 def softmax(logits: ArrayLike, temperature: float = 1.0) -> NDArray[np.float32]:
     """exp(logits / temperature), normalised: float32 [n] of n >= 1 logits.
 
@@ -152,7 +158,8 @@ def softmax(logits: ArrayLike, temperature: float = 1.0) -> NDArray[np.float32]:
     return _core.softmax(np.ascontiguousarray(logits, np.float32), temperature)
 
 
-def decode_label(board: "Board", label: int | Sequence[int], scheme: str = "2187") -> "Move":
+@names_arguments
+def decode_label(board: Board, label: int | Sequence[int], scheme: str = "2187") -> Move:
     """The legal move of the board that has this label (one number per head).
 
     LabelError if there is none, or several (schemes that aren't invertible).

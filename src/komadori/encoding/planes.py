@@ -1,5 +1,7 @@
 """hcp arrays to the input tensors of a network."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from komadori._core import encoding as _core
 from komadori.encoding.errors import EncodingError
 from komadori.encoding.features import FEATURES, FeatureInput, FeatureTable
+from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
     from komadori.rules import Board
@@ -90,8 +93,9 @@ def encode_planes(
     return arrays
 
 
+@names_arguments
 def encode_boards(
-    boards: Sequence["Board"],
+    boards: Sequence[Board],
     features: str = "dlshogi",
     dtype: DType = "float32",
     out: Sequence[NDArray[Any]] | None = None,
@@ -103,6 +107,7 @@ def encode_boards(
     return arrays
 
 
+@names_arguments
 def unpack_planes(
     packed: Sequence[NDArray[np.uint8]],
     features: str = "dlshogi",

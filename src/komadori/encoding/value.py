@@ -4,13 +4,16 @@ The coefficient depends on the engine that made the scores: it is the score at w
 e to 1. Models and data sets carry their own.
 """
 
-from typing import Final, overload
+from __future__ import annotations
+
+from typing import Any, Final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from komadori._core import encoding as _core
 from komadori._core.records import MATE_CP
+from komadori.wording import names_arguments, not_expected
 
 #: dlshogi's training data (dlshogi, hcpe_decoder and --eval_coef).
 DLSHOGI_COEF: Final = _core.DLSHOGI_COEF
@@ -24,11 +27,12 @@ def win_rate_from_score(score_cp: float, coef: float = DLSHOGI_COEF) -> float: .
 def win_rate_from_score(
     score_cp: ArrayLike, coef: float = DLSHOGI_COEF
 ) -> NDArray[np.floating]: ...
+@names_arguments
 def win_rate_from_score(
     score_cp: ArrayLike, coef: float = DLSHOGI_COEF
 ) -> float | NDArray[np.floating]:
     """1 / (1 + exp(-score / coef)): float32 for a float32 array, float64 otherwise."""
-    score = np.asarray(score_cp)
+    score = _numbers("score_cp", score_cp)
     # tanh doesn't overflow where exp would.
     rate = 0.5 * (1.0 + np.tanh(score / (2.0 * coef)))
     return float(rate) if score.ndim == 0 else rate
@@ -42,6 +46,7 @@ def score_from_win_rate(
 def score_from_win_rate(
     win_rate: ArrayLike, coef: float = DLSHOGI_COEF, limit_cp: float = ...
 ) -> NDArray[np.floating]: ...
+@names_arguments
 def score_from_win_rate(
     win_rate: ArrayLike, coef: float = DLSHOGI_COEF, limit_cp: float = MATE_CP
 ) -> float | NDArray[np.floating]:
@@ -49,7 +54,15 @@ def score_from_win_rate(
 
     win_rate: in [0, 1]; 0 and 1 give the limits.
     """
-    rate = np.asarray(win_rate)
+    rate = _numbers("win_rate", win_rate)
     with np.errstate(divide="ignore"):
         score = np.clip(coef * (np.log(rate) - np.log1p(-rate)), -limit_cp, limit_cp)
     return float(score) if rate.ndim == 0 else score
+
+
+def _numbers(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return an array. Raises TypeError, which names the argument, unless it holds numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise not_expected(name, values, "numbers")
+    return array

@@ -34,7 +34,7 @@ from komadori.records import Winner
 from komadori.records.files import atomic_writer
 from komadori.records.parts import PositionSet
 from komadori.run_lock import RunLock
-from komadori.wording import what_is_wrong
+from komadori.wording import names_arguments, what_is_wrong
 
 FORMAT = "komadori-games"
 FORMAT_VERSION = 1
@@ -263,6 +263,7 @@ def settings_conflict(
     )
 
 
+@names_arguments
 class GameFolder:
     """Exclusive access to a folder of games: a context manager that holds its lock."""
 
@@ -480,6 +481,7 @@ def games_so_far(folder: Path) -> int:
     return done + sum(journal_length(path) for path in journals.values())
 
 
+@names_arguments
 def segment_files(folder: Path | str) -> list[Path]:
     """Return the game files of a folder, in order."""
     return sorted(Path(folder).glob(f"[0-9]*{SUFFIX}"))

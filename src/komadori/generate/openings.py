@@ -10,8 +10,10 @@ from komadori._core import generate as _core
 from komadori.arena.openings import TEXT_SUFFIXES, Opening, OpeningError, read_openings
 from komadori.records import RecordError, read_games
 from komadori.rules import RulesError
+from komadori.wording import names_arguments
 
 
+@names_arguments
 class Lines:
     """Openings for the core, with their fingerprint.
 

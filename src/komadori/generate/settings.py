@@ -12,8 +12,10 @@ from komadori._core import generate as _core
 from komadori._core.records import HCPE3_MAX_PLIES
 from komadori.rules import DECLARATION_POINTS
 from komadori.typed_settings import at_least, build, fractions, one_of, positive
+from komadori.wording import names_arguments
 
 
+@names_arguments
 @dataclass(frozen=True)
 class SearchBounds:
     """Limits of each search of a game; 0 for none."""
@@ -55,6 +57,7 @@ class SearchBounds:
         return _core.SearchBounds(depth=self.depth, nodes=self.nodes, weight=self.weight)
 
 
+@names_arguments
 @dataclass(frozen=True)
 class TeacherSettings:
     """Settings of teacher games.

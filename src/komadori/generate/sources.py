@@ -14,6 +14,7 @@ from komadori.generate.folder import FinishedGame
 from komadori.generate.openings import Lines
 from komadori.generate.settings import TeacherSettings
 from komadori.search.alphabeta import EVALUATIONS, AlphaBetaOptions, make_engines
+from komadori.wording import names_arguments
 
 
 class GameSource(Protocol):
@@ -61,6 +62,7 @@ class Evaluation:
         return (resources.files("komadori") / "data" / shipped).read_bytes()
 
 
+@names_arguments
 class BuiltinGames:
     """Plays games with the built-in alpha-beta search, one thread per game (a `GameSource`)."""
 

@@ -15,7 +15,7 @@ from komadori.generate.folder import check_files, read_counts, read_settings, se
 from komadori.records import MATE_CP, Winner, load_samples
 from komadori.records.keys import position_keys
 from komadori.records.parts import PositionSet
-from komadori.wording import counted
+from komadori.wording import counted, names_arguments, size
 
 #: Bin edges of the histogram of scores, in centipawns.
 SCORE_EDGES = (-3000, -2000, -1000, -500, -200, -50, 50, 200, 500, 1000, 2000, 3000)
@@ -126,7 +126,7 @@ class Statistics:
             f"scores     {self._score_ranges()}; standard deviation "
             f"{self.score_deviation_cp:.0f} cp without mates",
             f"searches   {counted(c.nodes, 'node')}, {c.nodes / scored:,.0f} per position",
-            f"storage    {self.bytes / 1e6:,.1f} MB, {self.bytes_per_ply:.2f} bytes per position",
+            f"storage    {size(self.bytes)}, {self.bytes_per_ply:.2f} bytes per position",
         ]
         if self.journal_games:
             lines.append(
@@ -147,6 +147,7 @@ class Statistics:
         )
 
 
+@names_arguments
 def folder_statistics(
     folder: Path, on_file: Callable[[int, int], None] = lambda _done, _of: None
 ) -> Statistics:

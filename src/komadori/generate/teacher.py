@@ -12,6 +12,7 @@ from komadori.generate.folder import GameFolder
 from komadori.generate.openings import Lines
 from komadori.generate.settings import TeacherSettings
 from komadori.generate.sources import GameSource
+from komadori.wording import names_arguments
 
 #: Interval of progress reports and checks of `stop`.
 _POLL_MS = 100
@@ -41,6 +42,7 @@ class Progress:
         return self.nodes / max(self.seconds, 1e-9)
 
 
+@names_arguments
 def teacher_card(
     settings: TeacherSettings, lines: Lines, players: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -53,6 +55,7 @@ def teacher_card(
     }
 
 
+@names_arguments
 def generate_games(
     folder: GameFolder,
     source: GameSource,

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from komadori.wording import names_arguments
+
 SMALLEST = 8
 LARGEST = 64
 #: Batch sizes for backends that don't report the size of a network.
@@ -25,6 +27,7 @@ _TARGET = {"float32": 4000.0, "bfloat16": 16000.0, "float16": 16000.0, "int8": 1
 _SIZES = (1, 2, 3, 4, *(n << k for k in range(10) for n in (6, 8)))
 
 
+@names_arguments
 def batch_sizes(max_batch: int) -> tuple[int, ...]:
     """The batch sizes worth using, up to and including `max_batch`."""
     return (*(size for size in _SIZES if size < max_batch), max_batch)

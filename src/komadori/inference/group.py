@@ -14,8 +14,10 @@ from komadori.inference.protocol import (
     Polled,
     check_evaluator,
 )
+from komadori.wording import names_arguments
 
 
+@names_arguments
 class EvaluatorGroup(FutureSlots):
     """Evaluators of one network on several devices; closing the group closes them.
 

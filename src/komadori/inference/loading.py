@@ -9,6 +9,7 @@ from typing import Any
 from komadori.inference.fakes import FixedEvaluator, RandomEvaluator, UniformEvaluator
 from komadori.inference.model_file import default_model, int8_form
 from komadori.inference.protocol import Evaluator, ModelError
+from komadori.wording import names_arguments
 
 #: Evaluators without a network.
 FAKES = ("uniform", "fixed", "random")
@@ -70,6 +71,7 @@ BACKENDS: dict[str, Callable[[Path, dict[str, Any]], Evaluator]] = {
 }
 
 
+@names_arguments
 def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
     """Load a model file, a model folder (a checkpoint, a training run), or a fake: "uniform",
     "fixed" or "random:SEED". "default" is the network shipped with the package.

@@ -21,6 +21,7 @@ from komadori.inference.onnx_metadata import read_metadata
 from komadori.inference.protocol import ModelError
 from komadori.json_file import parse_table
 from komadori.model_folder import find_model
+from komadori.wording import names_arguments
 
 OUTPUTS = ("output_policy", "output_value")
 #: The key of the card in the metadata of an ONNX file.
@@ -98,6 +99,7 @@ def _parse_card(text: str, where: str) -> dict[str, Any]:
         raise ModelError(f"{where}: not a model card: {error}") from None
 
 
+@names_arguments
 def card_of(model: Path | str) -> dict[str, Any]:
     """Read the card of a model, by any name that `inference.load` accepts; {} if it has none.
     Raises ModelError if it is damaged."""
@@ -108,6 +110,7 @@ def card_of(model: Path | str) -> dict[str, Any]:
     return read_card(path)
 
 
+@names_arguments
 def digest(path: Path | str) -> str:
     """SHA-256 of a model, in hexadecimal: of a file, or of the files of a model folder."""
     path = Path(path)

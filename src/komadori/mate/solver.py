@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from komadori._core import mate as _core
 from komadori._core.mate import MateStatus, StopFlag
 from komadori.rules import Board, Move
+from komadori.wording import names_arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class MateResult:
         return "checkmate " + ("nomate" if self.status == MateStatus.NO_MATE else "timeout")
 
 
+@names_arguments
 class MateSolver:
     """A solver with a transposition table of up to `hash_mb` MiB (rounded down to a power of two).
 
@@ -84,6 +86,7 @@ class MateSolver:
         return self._solver.permille_used
 
 
+@names_arguments
 def solve(
     board: Board,
     max_nodes: int = 1_000_000,
@@ -100,6 +103,7 @@ def solve(
     )
 
 
+@names_arguments
 def mate_within(board: Board, plies: int) -> Move | None:
     """The first move of a mate by checks within `plies` plies, None if there is none; exact.
 
@@ -109,6 +113,7 @@ def mate_within(board: Board, plies: int) -> Move | None:
     return Move.from_move16(bits) if bits else None
 
 
+@names_arguments
 def checking_moves(board: Board) -> list[Move]:
     """The legal moves that give check."""
     return [Move.from_move16(bits) for bits in _core.checking_moves(board)]

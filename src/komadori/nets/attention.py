@@ -24,12 +24,14 @@ from komadori.nets.heads import SQUARES, ValueOutput, check_value
 from komadori.nets.layers import Dropout, attend
 from komadori.nets.network import Interface, Network
 from komadori.nets.registry import Family, register
+from komadori.wording import names_arguments
 
 POSITIONS = ("none", "one-hot", "learned")
 HANDS = ("ones", "one-hot")
 GEOMETRIES = ("none", "static", "relative")
 
 
+@names_arguments
 @dataclass(frozen=True)
 class AttentionConfig:
     """Short name `attention2x64h8`: layers x width, heads.
@@ -188,6 +190,7 @@ class EncoderLayer(nn.Module):
         return out
 
 
+@names_arguments
 class Attention(Network):
     """Input [N, 137, 64], or any tokens of which the first 81 are the squares."""
 

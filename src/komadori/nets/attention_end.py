@@ -14,8 +14,10 @@ from komadori.nets.network import Interface
 from komadori.nets.registry import Family, register
 from komadori.nets.resnet import ResidualBlock
 from komadori.nets.whole_board import CrossBlock, SquareAttention, is_chosen
+from komadori.wording import names_arguments
 
 
+@names_arguments
 @dataclass(frozen=True)
 class AttentionEndConfig(HeadsConfig):
     """Short name `resnet8x96+cross2+attention1`: residual blocks x channels, cross blocks,
@@ -43,6 +45,7 @@ class AttentionEndConfig(HeadsConfig):
         check_activation(self.activation)
 
 
+@names_arguments
 class AttentionEnd(ConvTrunk):
     def __init__(self, config: AttentionEndConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]

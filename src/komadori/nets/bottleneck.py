@@ -29,8 +29,10 @@ from komadori.nets.layers import (
 from komadori.nets.network import Interface
 from komadori.nets.registry import Family, register
 from komadori.nets.whole_board import CrossBlock, SquareAttention, is_chosen
+from komadori.wording import names_arguments
 
 
+@names_arguments
 @dataclass(frozen=True)
 class BottleneckConfig(HeadsConfig):
     """Short names `bottleneck10x192`: blocks x channels; `bottleneck6x128+cross3+attention1`: with
@@ -104,6 +106,7 @@ class NestedBottleneck(nn.Module):
         return out
 
 
+@names_arguments
 class Bottleneck(ConvTrunk):
     def __init__(self, config: BottleneckConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]

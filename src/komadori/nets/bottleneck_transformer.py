@@ -27,12 +27,14 @@ from komadori.nets.layers import (
 )
 from komadori.nets.network import Interface
 from komadori.nets.registry import Family, register
+from komadori.wording import names_arguments
 
 #: Lowest and highest initial frequency, radians per square: half a turn over the board, a quarter
 #: turn per square.
 _TURNS = (math.pi / 8, math.pi / 2)
 
 
+@names_arguments
 @dataclass(frozen=True)
 class BottleneckTransformerConfig(HeadsConfig):
     """Short name `transformer10x384`: blocks x channels.
@@ -160,6 +162,7 @@ class TransformerBlock(nn.Module):
         return out
 
 
+@names_arguments
 class BottleneckTransformer(ConvTrunk):
     def __init__(self, config: BottleneckTransformerConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]

@@ -22,12 +22,14 @@ from komadori.nets.conv_trunk import plane_counts
 from komadori.nets.heads import ConvValueHead, HeadsConfig, policy_head
 from komadori.nets.network import Interface, Network, fold
 from komadori.nets.registry import Family, register
+from komadori.wording import names_arguments
 
 HANDS = ("1x1", "spread", "3x3")
 #: Variance of the initial weights times their inputs; None for torch's default.
 INITS = {"lecun": 1.0, "he": 2.0, "torch": None}
 
 
+@names_arguments
 @dataclass(frozen=True)
 class CnnConfig(HeadsConfig):
     """Short names `cnn13x192`: layers x channels; `cnn13x192-bn9`: with `norms`; `pydlshogi`: 13
@@ -127,6 +129,7 @@ class FirstLayer(nn.Module):
         return out
 
 
+@names_arguments
 class Cnn(Network):
     """Inputs [N, planes, 9, 9]: board planes and, for most feature sets, constant ones."""
 

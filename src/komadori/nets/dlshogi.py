@@ -30,6 +30,7 @@ from komadori.nets.network import Interface, Network
 from komadori.nets.registry import NetConfig, build
 from komadori.nets.resnet import ResNetConfig
 from komadori.nets.wide_resnet import WideResNetConfig
+from komadori.wording import names_arguments
 
 #: Planes of the second input to our feature tables.
 _FEATURES = {57: "dlshogi", 119: "dlshogi-119"}
@@ -50,6 +51,7 @@ _CHAINER = {
 Weights = Mapping[str, Tensor]
 
 
+@names_arguments
 def import_dlshogi(
     path: Path | str, *, part: str = "", activation: str = "", eval_coef: float = DLSHOGI_COEF
 ) -> tuple[Network, ModelCard]:

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from komadori.nets.layers import ACTIVATIONS, ConvNorm, check_activation
 from komadori.nets.network import Interface, fold
+from komadori.wording import names_arguments
 
 SQUARES = 81
 #: Labels of an origin output: the squares, then drops of P L N S B R G.
@@ -25,6 +26,7 @@ def check_value(kind: str) -> None:
         raise ValueError(f"unknown value {kind!r}; one of {', '.join(VALUES)}")
 
 
+@names_arguments
 @dataclass(frozen=True, kw_only=True)
 class HeadsConfig:
     """The heads' settings in a family's `[model.net]`.

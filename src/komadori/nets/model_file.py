@@ -23,6 +23,7 @@ from komadori.model_folder import CARD_FILE, WEIGHTS_FILE
 from komadori.nets.network import Interface, Network
 from komadori.nets.registry import FAMILIES, NetConfig, build, family_of, short_name
 from komadori.nets.tensor_file import TensorFileError, read_tensors, write_tensors
+from komadori.wording import names_arguments
 
 #: Incremented when an older reader would misread the newer format.
 FORMAT_VERSION = 1
@@ -32,6 +33,7 @@ class ModelFileError(ValueError):
     """The model can't be read; the message names the file and the reason."""
 
 
+@names_arguments
 @dataclass(frozen=True)
 class ModelCard:
     """What is needed to use the weights.
@@ -109,12 +111,14 @@ class ModelCard:
             raise ModelFileError(f"{where}: invalid model card: {text}") from error
 
 
+@names_arguments
 def save_model(folder: Path, network: Network, card: ModelCard) -> None:
     """Write the two files into the folder, each atomically."""
     write_tensors(folder / WEIGHTS_FILE, network.state_dict(), {"format": "pt"})
     write_text(folder / CARD_FILE, json.dumps(card.to_json(), indent=2) + "\n")
 
 
+@names_arguments
 def load_card(folder: Path) -> ModelCard:
     """The card of a model folder."""
     path = folder / CARD_FILE
@@ -136,6 +140,7 @@ def load_weights(network: Network, tensors: Mapping[str, Tensor], where: Path | 
         raise ModelFileError(f"{where}: weights don't fit the network: {text}") from error
 
 
+@names_arguments
 def load_model(folder: Path | str) -> tuple[Network, ModelCard]:
     """The network (CPU, evaluation mode) and its card from a model or checkpoint folder."""
     folder = Path(folder)

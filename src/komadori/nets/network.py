@@ -11,7 +11,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+from komadori.wording import names_arguments
 
+
+@names_arguments
 @dataclass(frozen=True)
 class Interface:
     """The tensors of a network.
@@ -70,6 +73,7 @@ class Network(nn.Module):
         return network
 
 
+@names_arguments
 def win_logit(value: Tensor) -> Tensor:
     """The logit [N] of the win probability, a draw being half a win.
 
@@ -90,6 +94,7 @@ def fold(conv: nn.Conv2d, norm: nn.Module) -> nn.Conv2d:
     return fused
 
 
+@names_arguments
 def parameter_count(network: nn.Module) -> int:
     """Trainable parameters, without the running statistics of batch norms."""
     return sum(parameter.numel() for parameter in network.parameters())

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from komadori.nets.network import DLSHOGI, Interface, Network
+from komadori.wording import names_arguments
 
 #: A family's frozen config dataclass; its type identifies the family.
 NetConfig = Any
@@ -42,6 +43,7 @@ class Family:
 FAMILIES: dict[str, Family] = {}
 
 
+@names_arguments
 def register(family: Family) -> Family:
     """Register a family. Raises ValueError for a duplicate name."""
     if family.name in FAMILIES:
@@ -58,6 +60,7 @@ def family_of(config: NetConfig) -> Family:
     raise UnknownNetError(f"{type(config).__name__} is no registered network's config")
 
 
+@names_arguments
 def parse(name: str) -> NetConfig:
     """The config that a short name such as `resnet5x64` stands for. Raises UnknownNetError."""
     for family in FAMILIES.values():

@@ -16,8 +16,10 @@ from komadori.nets.heads import HeadsConfig
 from komadori.nets.layers import ACTIVATIONS, Activation, SqueezeExcitation, check_activation
 from komadori.nets.network import Interface, fold
 from komadori.nets.registry import Family, register
+from komadori.wording import names_arguments
 
 
+@names_arguments
 @dataclass(frozen=True)
 class ResNetConfig(HeadsConfig):
     """Section `[net]` with `family = "resnet"`; Short name `resnet5x64`: blocks x channels.
@@ -58,6 +60,7 @@ class ResidualBlock(nn.Module):
         return out
 
 
+@names_arguments
 class ResNet(ConvTrunk):
     def __init__(self, config: ResNetConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]

@@ -17,8 +17,10 @@ from komadori.nets.heads import HeadsConfig
 from komadori.nets.layers import ACTIVATIONS, Activation, ConvNorm, check_activation
 from komadori.nets.network import Interface
 from komadori.nets.registry import Family, register
+from komadori.wording import names_arguments
 
 
+@names_arguments
 @dataclass(frozen=True)
 class StripsConfig(HeadsConfig):
     """Short name `strips10x96`: blocks x channels."""
@@ -50,6 +52,7 @@ class StripBlock(nn.Module):
         return self.activation(x + self.second(self.activation(torch.cat(parts, 1))))
 
 
+@names_arguments
 class Strips(ConvTrunk):
     def __init__(self, config: StripsConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]

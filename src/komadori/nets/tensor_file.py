@@ -21,6 +21,7 @@ from torch import Tensor
 
 from komadori.atomic import atomic_writer
 from komadori.json_file import parse_table
+from komadori.wording import names_arguments
 
 _DTYPES: dict[str, torch.dtype] = {
     "F64": torch.float64,
@@ -42,6 +43,7 @@ class TensorFileError(ValueError):
     """Not a complete, valid safetensors file; the text names file and reason."""
 
 
+@names_arguments
 def write_tensors(
     path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
@@ -70,6 +72,7 @@ def write_tensors(
             file.write(blob.data)
 
 
+@names_arguments
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """The file's tensors, copied to the CPU."""
     try:

@@ -13,8 +13,10 @@ from komadori.nets.heads import HeadsConfig
 from komadori.nets.layers import ACTIVATIONS, PreActivationPair, check_activation
 from komadori.nets.network import Interface
 from komadori.nets.registry import Family, register
+from komadori.wording import names_arguments
 
 
+@names_arguments
 @dataclass(frozen=True)
 class WideResNetConfig(HeadsConfig):
     """Short name `wide-resnet5x192`: blocks x channels.
@@ -36,6 +38,7 @@ class WideResNetConfig(HeadsConfig):
         check_activation(self.activation)
 
 
+@names_arguments
 class WideResNet(ConvTrunk):
     def __init__(self, config: WideResNetConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]

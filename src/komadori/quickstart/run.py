@@ -27,7 +27,7 @@ from komadori.rules import Board
 from komadori.rules.svg import PieceStyle
 from komadori.run_lock import RunLock
 from komadori.training import Config, Metrics, Part, Report, RunResult
-from komadori.wording import counted, duration
+from komadori.wording import counted, duration, names_arguments
 
 PIECE_STYLES: tuple[PieceStyle, ...] = ("western", "kanji")
 
@@ -77,6 +77,7 @@ class Outcome:
         return self.folder / "index.html"
 
 
+@names_arguments
 def shortfall(outcome: Outcome, settings: Settings) -> str:
     """Why `outcome` isn't `passed`, in a sentence or two; "" where it is."""
     if outcome.passed:
@@ -112,6 +113,7 @@ class Observer:
         """A game of the current match, of `total` games, has ended."""
 
 
+@names_arguments
 def config(settings: Settings) -> Config:
     """The bundled training configuration with these settings."""
     text = resources.files("komadori") / "data" / "quickstart.toml"
@@ -124,6 +126,7 @@ def config(settings: Settings) -> Config:
     )
 
 
+@names_arguments
 def run(
     folder: Path,
     settings: Settings,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from komadori._core import records as _core
 from komadori.records.errors import RecordError
 from komadori.rules import BLACK, WHITE, Board, Move
+from komadori.wording import names_arguments
 
 __all__ = [
     "MATE_CP",
@@ -36,6 +37,7 @@ NO_CANDIDATES: int = _core.NO_CANDIDATES
 MATE_CP: int = _core.MATE_CP
 
 
+@names_arguments
 def score_to_record(cp: float | None, mate: int | None = None) -> int:
     """Return a score as records store it: centipawns within those of a mate, from the same view.
 

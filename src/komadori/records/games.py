@@ -13,10 +13,12 @@ from komadori.records.files import AtomicFile, content
 from komadori.records.formats import FORMATS, Format, find_format, guess_format
 from komadori.records.game import Game
 from komadori.rules import RulesError
+from komadori.wording import names_arguments
 
 __all__ = ["GameReader", "GameWriter", "Games", "read_games", "write_games"]
 
 
+@names_arguments
 class GameReader:
     """Iterates over the games of a file; damaged ones are skipped and recorded.
 
@@ -55,6 +57,7 @@ class GameReader:
         self.offset = self.size
 
 
+@names_arguments
 class Games(list[Game]):
     """Games read from files, and the parts skipped."""
 
@@ -66,6 +69,7 @@ class Games(list[Game]):
         return f"<Games: {len(self):,} read, {len(self.skipped):,} skipped>"
 
 
+@names_arguments
 def read_games(path: str | Path, format: str | None = None) -> Games:
     """Read all games of a file; parts skipped are in `skipped` of the result.
 
@@ -79,6 +83,7 @@ def read_games(path: str | Path, format: str | None = None) -> Games:
     return Games(games, reader.skipped)
 
 
+@names_arguments
 class GameWriter(AtomicFile):
     """Writes a file of games, which appears when the `with` block ends without an exception."""
 
@@ -112,6 +117,7 @@ class GameWriter(AtomicFile):
         self.plies += len(game)
 
 
+@names_arguments
 def write_games(
     path: str | Path,
     games: Iterable[Game],

@@ -31,13 +31,14 @@ from komadori.records.formats import guess_format
 from komadori.records.games import GameReader
 from komadori.records.sample_moves import SampleMoves, samples_with_moves
 from komadori.records.samples import SampleReader, Samples, few_games, load_samples, samples_of
-from komadori.wording import what_is_wrong
+from komadori.wording import names_arguments, what_is_wrong
 
 FORMAT_VERSION = 2
 #: Size from which files of games are decoded a few games at a time.
 LARGE_BYTES = 1 << 28
 
 
+@names_arguments
 def map_samples(paths: str | Path | Iterable[str | Path], folder: str | Path) -> Samples:
     """As `load_samples`, but with arrays mapped from files in `folder`, created if missing.
 
@@ -51,6 +52,7 @@ def map_samples(paths: str | Path | Iterable[str | Path], folder: str | Path) ->
     return _open(place)
 
 
+@names_arguments
 def map_sample_moves(
     paths: str | Path | Iterable[str | Path], folder: str | Path
 ) -> tuple[Samples, SampleMoves]:

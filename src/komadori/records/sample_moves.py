@@ -16,6 +16,7 @@ from komadori.records.formats import guess_format
 from komadori.records.game import Game
 from komadori.records.games import GameReader
 from komadori.records.samples import Samples, few_games
+from komadori.wording import names_arguments
 
 __all__ = ["SampleMoves", "load_sample_moves", "samples_with_moves", "to_hcpe3"]
 
@@ -107,6 +108,7 @@ def samples_with_moves(reader: GameReader) -> Iterator[tuple[Samples, SampleMove
         yield Samples.concatenate([samples for _, samples in games]), moves
 
 
+@names_arguments
 def load_sample_moves(
     paths: str | Path | Iterable[str | Path],
 ) -> tuple[Samples, SampleMoves]:

@@ -18,6 +18,7 @@ from komadori.records.game import End, Game, Winner
 from komadori.records.games import GameReader
 from komadori.records.table import table_of
 from komadori.rules import Board, Move, RulesError
+from komadori.wording import names_arguments
 
 __all__ = [
     "LAYOUTS",
@@ -138,6 +139,7 @@ class Samples:
         return cls(**columns, skipped=[skip for part in parts for skip in part.skipped])
 
 
+@names_arguments
 def samples_of(games: Iterable[Game]) -> Samples:
     """The samples of games; games with an unknown winner give none.
 
@@ -179,6 +181,7 @@ def few_games(reader: GameReader) -> Iterator[list[tuple[Game, Samples]]]:
         yield waiting
 
 
+@names_arguments
 class SampleReader:
     """Iterates over the records of a file of single positions in chunks, skipping damaged ones.
 
@@ -249,6 +252,7 @@ def _note(path: Path, taken: Format, data: NDArray[np.uint8]) -> str:
     return f"{path}: read as {taken.name}; valid among the first records: {tried}"
 
 
+@names_arguments
 class SampleWriter(AtomicFile):
     """Writes a file of single positions, which appears when the `with` block ends without an
     exception."""
@@ -284,6 +288,7 @@ class SampleWriter(AtomicFile):
         self.write(samples)
 
 
+@names_arguments
 def load_samples(paths: str | Path | Iterable[str | Path]) -> Samples:
     """Load the samples of one or several files of any format, in order; of games as by
     `samples_of`.

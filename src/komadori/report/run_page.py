@@ -27,7 +27,7 @@ from komadori.report.html import render_template
 from komadori.rules import Board
 from komadori.training import Config, Metrics, Part
 from komadori.training.encoder import CoreEncoder
-from komadori.wording import counted
+from komadori.wording import counted, names_arguments
 
 #: Plies per point of the accuracy by ply.
 PLIES = 10
@@ -72,6 +72,7 @@ class RunPage:
     facts: dict[str, str]
 
 
+@names_arguments
 def write_run_report(
     run_dir: Path,
     train: training.Samples | Part,

@@ -45,6 +45,7 @@ class Board(Position):
         super().__init__()
         if sfen is None or sfen == "startpos":
             return
+        check_type("sfen", sfen, str)
         head, moves = _split_usi(sfen)
         if head != "startpos":
             self.set_sfen(head)

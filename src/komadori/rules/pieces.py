@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from komadori.wording import check_type
+
 BLACK: Final = 0
 WHITE: Final = 1
 COLORS: Final = (BLACK, WHITE)
@@ -99,6 +101,7 @@ def square_name(square: int) -> str:
 
 def parse_square(name: str) -> int:
     """`"7g"` -> `60`. Raises ValueError for anything else than a file and a rank."""
+    check_type("name", name, str)
     if len(name) != 2 or name[0] not in "123456789" or name[1] not in "abcdefghi":
         raise ValueError(f"a square is a file from 1 to 9 and a rank from a to i, not {name!r}")
     return 9 * (int(name[0]) - 1) + "abcdefghi".index(name[1])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from komadori._core.tree import TreeOptions
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.rules import DECLARATION_POINTS
+from komadori.wording import names_arguments
 
 #: Early batches have at most one row per this many visits, however long the search.
 EARLY_GROWTH = 4
@@ -48,6 +49,7 @@ def _tree_default(name: str) -> float:
     return float(f"{getattr(_TREE, name):.7g}")
 
 
+@names_arguments
 @dataclass(frozen=True)
 class PuctOptions:
     """Settings of the PUCT searcher.

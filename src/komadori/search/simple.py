@@ -15,7 +15,7 @@ from komadori.inference import Evaluator, evaluate
 from komadori.rules import Board, Move, Repetition
 from komadori.search.lines import score_cp
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
-from komadori.wording import check_type
+from komadori.wording import check_type, names_arguments
 
 
 class _TreelessSearcher:
@@ -109,6 +109,7 @@ class _TreelessSearcher:
         return encode_boards(boards, features=self.evaluator.features)
 
 
+@names_arguments
 class PolicySearcher(_TreelessSearcher):
     """Plays by the policy only, with one evaluation per move (a `search.Searcher`)."""
 
@@ -133,6 +134,7 @@ class PolicySearcher(_TreelessSearcher):
         return 1
 
 
+@names_arguments
 class OnePlySearcher(_TreelessSearcher):
     """Plays the move with the best network value after it (a `search.Searcher`).
 

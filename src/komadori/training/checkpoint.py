@@ -37,6 +37,7 @@ from komadori.nets.model_file import load_card, load_weights, save_model
 from komadori.training.config import Config, ConfigError, config_from_dict, config_to_dict
 from komadori.training.errors import CheckpointError
 from komadori.training.loader import Cursor
+from komadori.wording import names_arguments
 
 #: Version of training.json and training.safetensors; see `read_progress`.
 FORMAT_VERSION = 2
@@ -119,6 +120,7 @@ def save(
     return folder
 
 
+@names_arguments
 def resolve(path: Path) -> Path:
     """The model folder of a run (its newest checkpoint), of a checkpoint or of itself."""
     found = find_model(path)

@@ -27,6 +27,7 @@ from komadori.encoding.value import DLSHOGI_COEF
 from komadori.nets import FAMILIES, NetConfig, UnknownNetError, parse
 from komadori.nets.registry import family_of
 from komadori.typed_settings import convert, parse_toml, read_toml
+from komadori.wording import names_arguments
 
 #: Settings of older files by their present names.
 _RENAMED = {
@@ -106,6 +107,7 @@ class DataConfig:
         _check(self.duplicates in ("keep", "average"), "duplicates is keep or average")
 
 
+@names_arguments
 @dataclass(frozen=True)
 class LossConfig:
     """policy_weight * policy + value_weight * value, as `training.loss` defines them.
@@ -274,6 +276,7 @@ class LoopConfig:
         _check(self.log_every >= 1, "log_every is at least 1")
 
 
+@names_arguments
 @dataclass(frozen=True)
 class DeviceConfig:
     """device: auto, cpu, cuda, cuda:1, mps. precision: auto, float32, bfloat16, or float16
@@ -302,6 +305,7 @@ class DeviceConfig:
         )
 
 
+@names_arguments
 @dataclass(frozen=True)
 class Config:
     """All settings of one training run."""
@@ -319,6 +323,7 @@ class Config:
         _check(0 <= self.seed < 2**63, "seed is 0 to 2^63 - 1")
 
 
+@names_arguments
 def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
     """Read a TOML file; each override is `section.key=value` with a TOML value or plain text."""
     path = Path(path)
@@ -331,6 +336,7 @@ def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
     return config_from_dict(table, str(path), overrides)
 
 
+@names_arguments
 def config_from_dict(
     table: Mapping[str, Any], where: str = "config", overrides: Sequence[str] = ()
 ) -> Config:
@@ -348,6 +354,7 @@ def config_from_dict(
     return config
 
 
+@names_arguments
 def config_to_dict(config: Config) -> dict[str, Any]:
     """Plain JSON values; `config_from_dict` gives the config back."""
     table = dataclasses.asdict(config)

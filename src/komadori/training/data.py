@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.records.keys import position_keys
+from komadori.wording import names_arguments
 
 #: Mirrors positions, uint8 [N, 32], left to right.
 Mirror = Callable[[NDArray[np.uint8]], NDArray[np.uint8]]
@@ -211,6 +212,7 @@ def keys_of(part: Part, mirror: Mirror | None = None) -> NDArray[np.uint64]:
     return keys
 
 
+@names_arguments
 def split_by_game(part: Part, test_fraction: float, seed: int) -> tuple[Part, Part]:
     """(train, test), split by whole games, drawn by the seed.
 
@@ -224,6 +226,7 @@ def split_by_game(part: Part, test_fraction: float, seed: int) -> tuple[Part, Pa
     return part.only(part.rows[~is_test]), part.only(part.rows[is_test])
 
 
+@names_arguments
 def make_split(
     train: Part,
     test: Part,

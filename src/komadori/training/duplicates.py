@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.training.data import MoveProbs, Part, keys_of
+from komadori.wording import names_arguments
 
 
 @dataclass
@@ -23,6 +24,7 @@ class MeanSamples:
     ply: NDArray[np.int16]
 
 
+@names_arguments
 def average_duplicates(part: Part) -> Part:
     """The part's distinct positions, in the order of their first row.
 

@@ -16,6 +16,7 @@ from komadori.training.device import Compute, targets_on
 from komadori.training.loader import Batch, Encoder, Loader
 from komadori.training.loss import log_policy, losses
 from komadori.training.targets import Size
+from komadori.wording import names_arguments
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ FRACTIONS = frozenset(
 Predict = Callable[[Batch], tuple[Tensor, Tensor]]
 
 
+@names_arguments
 def evaluate(
     network: Network,
     part: Part,
@@ -100,6 +102,7 @@ def evaluate(
         network.train(was_training)
 
 
+@names_arguments
 @torch.inference_mode()
 def measure(
     predict: Predict, part: Part, encoder: Encoder, loss_config: LossConfig, batch_size: int
@@ -166,6 +169,7 @@ def measure(
     )
 
 
+@names_arguments
 def loss_config_of(card: ModelCard) -> LossConfig:
     """The loss that the model was trained with, or the default with the card's coefficient."""
     try:

@@ -23,6 +23,7 @@ from komadori.atomic import atomic_writer, write_text
 from komadori.inference.without_telemetry import import_onnxruntime
 from komadori.nets import ModelCard, Network, load_model
 from komadori.training.checkpoint import resolve
+from komadori.wording import names_arguments
 
 #: Supported by OpenVINO, ONNX Runtime 1.12, TensorRT 8.5 and later.
 OPSET = 17
@@ -58,6 +59,7 @@ class ForPlay(nn.Module):
         return policy, torch.sigmoid(value).unsqueeze(1)
 
 
+@names_arguments
 def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportResult:
     """Write the network of a run, checkpoint or model folder as ONNX and compare it with torch.
 

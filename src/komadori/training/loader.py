@@ -23,6 +23,7 @@ from komadori.nets import Interface
 from komadori.training.data import Part, Samples, Source
 from komadori.training.errors import TrainingError
 from komadori.training.targets import NO_LABEL, Size, TargetArrays
+from komadori.wording import names_arguments
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ class Encoder(Protocol):
         ...
 
 
+@names_arguments
 class Loader:
     """Batches of one source, starting at any cursor.
 

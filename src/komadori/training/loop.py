@@ -23,8 +23,10 @@ from komadori.training.schedule import is_due, learning_rate
 from komadori.training.setup import Setup
 from komadori.training.streamed import Files
 from komadori.training.world import World
+from komadori.wording import names_arguments
 
 
+@names_arguments
 def train(
     config: Config,
     train_samples: Samples | Part | Files,

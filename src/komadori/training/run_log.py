@@ -12,6 +12,7 @@ from typing import IO, Any
 from komadori.atomic import write_text
 from komadori.json_file import parse_table
 from komadori.training.errors import TrainingError
+from komadori.wording import names_arguments
 
 LOG_FILE = "log.jsonl"
 
@@ -94,6 +95,7 @@ class RunLog:
             self._board.close()
 
 
+@names_arguments
 def read_log(run_dir: Path) -> list[dict[str, Any]]:
     """The entries of a run's log, without an unfinished last line and damaged lines."""
     entries = []

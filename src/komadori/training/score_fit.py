@@ -8,10 +8,12 @@ from komadori.encoding import win_rate_from_score
 from komadori.records import MATE_CP
 from komadori.training.config import ConfigError
 from komadori.training.data import Part
+from komadori.wording import names_arguments
 
 _STEPS = 100
 
 
+@names_arguments
 def fit_eval_coef(part: Part) -> float:
     """The maximum-likelihood a of P(win) = 1 / (1 + exp(-score / a)).
 

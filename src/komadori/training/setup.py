@@ -24,6 +24,7 @@ from komadori.training.optimizer import make_optimizer
 from komadori.training.score_fit import fit_eval_coef
 from komadori.training.streamed import Files, StreamedPart, split_stream
 from komadori.training.world import World
+from komadori.wording import names_arguments
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,7 @@ def new_network(config: Config, encoder: Encoder, *, begin: bool = True) -> Netw
     return network
 
 
+@names_arguments
 def check_init_from(config: Config) -> None:
     """Compare the card of `model.init_from` with the config's network and tables.
 
@@ -163,6 +165,7 @@ def _description(net: nets.NetConfig, other: nets.NetConfig) -> str:
     return " ".join([name, *(f"{k}={v}" for k, v in own.items() if v != others[k])])
 
 
+@names_arguments
 def save_untrained(config: Config, folder: Path | str, encoder: Encoder | None = None) -> Path:
     """Write the initial network of a run of this config as a model folder."""
     encoder = encoder or encoder_of(config)
@@ -202,6 +205,7 @@ def split_of(
 ) -> Split[Source]: ...
 
 
+@names_arguments
 def split_of(
     config: Config,
     train: Samples | Part | Files,

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from komadori import records
 from komadori.training.data import MoveProbs, Part
+from komadori.wording import names_arguments
 
 
+@names_arguments
 def load_visits(paths: Iterable[Path | str], cache: Path | str | None = None) -> Part:
     """The samples of game files with their candidates' visits (hcpe3) as policy targets.
 

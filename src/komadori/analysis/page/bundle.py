@@ -17,7 +17,7 @@ from komadori.analysis.strength import Strength
 from komadori.pages import board_assets, join_modules, json_in_script, part
 from komadori.records import Game, Winner
 from komadori.rules.svg import PieceStyle
-from komadori.wording import check_type
+from komadori.wording import check_type, names_arguments
 
 #: "auto": the browser's language decides.
 Language = Literal["auto", "ja", "en"]
@@ -40,6 +40,7 @@ class PageOptions:
     """None: kanji in Japanese, Western in English."""
 
 
+@names_arguments
 def html_report(
     games: Sequence[AnalysedGame],
     title: str,
@@ -56,6 +57,7 @@ def html_report(
     return _page(page_data(games, title, note, strength), title, options or PageOptions())
 
 
+@names_arguments
 def html_index(
     entries: Sequence[IndexEntry],
     title: str,

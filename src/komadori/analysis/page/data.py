@@ -22,7 +22,7 @@ from komadori.analysis.strength import Strength, statement, stronger_players
 from komadori.records.game import NO_TIME, Game
 from komadori.records.kif import write_kif
 from komadori.rules import COLORS, HANDICAPS, Board, Handicap
-from komadori.wording import check_type
+from komadori.wording import check_type, names_arguments
 
 VERSION = 1
 
@@ -42,6 +42,7 @@ class IndexEntry:
     games: Sequence[AnalysedGame]
 
 
+@names_arguments
 def page_data(
     games: Sequence[AnalysedGame],
     title: str,

@@ -11,12 +11,14 @@ from komadori.arena.elo import Sprt
 from komadori.generate.loop.learners import LEARNERS
 from komadori.generate.loop.plugins import GAMES, RELABELLERS
 from komadori.typed_settings import at_least, build, read_toml
+from komadori.wording import names_arguments
 
 
 class LoopConfigError(ValueError):
     """An invalid config; the message names the key."""
 
 
+@names_arguments
 @dataclass(frozen=True)
 class GamesConfig:
     """The source of a generation's games.
@@ -46,6 +48,7 @@ class RelabelConfig:
         _check(known, f"relabel.kind is {self.kind!r}: {_one_of(RELABELLERS)}")
 
 
+@names_arguments
 @dataclass(frozen=True)
 class GateConfig:
     """The gating match, which decides whether a candidate is promoted.
@@ -84,6 +87,7 @@ class GateConfig:
         return Sprt(self.elo0, self.elo1, self.alpha, self.beta)
 
 
+@names_arguments
 @dataclass(frozen=True)
 class LoopConfig:
     """The configuration of a loop.
@@ -134,6 +138,7 @@ class LoopConfig:
         return asdict(self)
 
 
+@names_arguments
 def load_config(path: Path | str) -> LoopConfig:
     """Read a TOML file. Raises LoopConfigError that names the file and the key, OSError."""
     try:
@@ -158,6 +163,7 @@ def _with_current_names(table: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**table, "train": current}
 
 
+@names_arguments
 def config_from_dict(table: Mapping[str, Any]) -> LoopConfig:
     """Build a config from a TOML table or JSON object. Raises LoopConfigError."""
     try:

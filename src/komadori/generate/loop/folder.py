@@ -27,7 +27,7 @@ from komadori.generate.loop.config import LoopConfig, config_from_dict
 from komadori.generate.loop.learners import LEARNERS, Learner
 from komadori.json_file import read_table
 from komadori.typed_settings import convert
-from komadori.wording import what_is_wrong
+from komadori.wording import names_arguments, what_is_wrong
 
 #: Settings that may change when a loop is resumed.
 MAY_DIFFER = ("generations", "gate.references", "gate.reference_games")
@@ -68,6 +68,7 @@ class Rating:
     promoted: bool
 
 
+@names_arguments
 class Loop:
     """A config and a folder. State is read from disk each time: other processes may change it."""
 
@@ -187,6 +188,7 @@ class Loop:
             number += 1
 
 
+@names_arguments
 def open_loop(folder: Path) -> Loop:
     """Open the loop of a folder with the config stored there.
 

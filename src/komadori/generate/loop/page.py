@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from komadori.atomic import write_text
+from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
     from komadori.generate.loop.folder import Loop, Rating
@@ -32,6 +33,7 @@ th, td { border-color: #333; } .grid { stroke: #2a2d33; } text { fill: #aaa; }
 """
 
 
+@names_arguments
 def write_page(loop: Loop) -> None:
     """Write index.html of the loop's folder."""
     write_text(loop.folder / "index.html", page(loop))

@@ -15,7 +15,7 @@ from komadori.generate.loop.learners import LEARNERS, NetworkLearner, TrainTask
 from komadori.generate.loop.page import write_page
 from komadori.generate.loop.plugins import GAMES, RELABELLERS, GamesTask, RelabelTask
 from komadori.run_lock import InUseError, RunLock
-from komadori.wording import counted
+from komadori.wording import counted, names_arguments
 
 if TYPE_CHECKING:
     from komadori.arena import MatchResult
@@ -330,6 +330,7 @@ STAGES: dict[str, Stage] = {
 _FACTS_OF = {"gate": "verdict"}
 
 
+@names_arguments
 def run_stage(
     loop: Loop,
     name: str,
@@ -369,6 +370,7 @@ def run_stage(
     return True
 
 
+@names_arguments
 def run(
     loop: Loop, *, threads: int = 1, observer: Observer = lambda _: None, stop: Stop = bool
 ) -> bool:
