@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from komadori.arena import Conditions, MatchStoreError, WorkerError
 from komadori.arena.spsa import Parameter, Spsa
@@ -26,6 +28,7 @@ from komadori.arena.tune import (
     read_config,
     tune,
 )
+from komadori.cli import tune as tune_command
 from komadori.cli._group import group
 from komadori.cli.game_options import as_options, parse_clock, with_conditions
 from komadori.cli.tune import EXAMPLE
@@ -322,6 +325,31 @@ def test_a_tuning_without_a_terminal_says_how_long_it_takes(
     arguments = ["tune", "alphabeta?Eval=material", str(path), "--out", str(tmp_path / "out")]
     output = CliRunner().invoke(group, arguments).output
     assert re.search(r"^2 of 3 pairs, [\d.]+ (µs|ms|s) left$", output, re.MULTILINE), output
+
+
+@pytest.mark.parametrize("height", [6, 10, 24, 200])
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_live_table_fits_the_terminal(height: int, width: int) -> None:
+    count = 80
+    parameters = tuple(Parameter(f"p{n:02}", 50, 0, 100, 10, 0.1) for n in range(count))
+    tuning = Tuning("alphabeta", TuneConfig(parameters), Spsa(parameters, 1000))
+    for n in range(count):
+        tuning.spsa.theta[f"p{n:02}"] = 50 + (-1) ** n * n / 10
+    terminal = Console(file=io.StringIO(), width=width, height=height, force_terminal=True)
+    lines = terminal.render_lines(
+        tune_command._table(tuning, tune_command._rows_that_fit(terminal))
+    )
+    text = "\n".join("".join(segment.text for segment in row) for row in lines)
+    shown = re.findall(r"p\d\d", text)
+    assert len(lines) + 1 <= max(height, 8)  # with the progress bar; at least one parameter
+    if height == 200:
+        assert shown == [p.name for p in parameters]
+        assert "moved less" not in text
+    else:
+        assert shown == [f"p{n:02}" for n in range(count - 1, count - 1 - len(shown), -1)]
+        assert f"and {count - len(shown)} that" in text
+    terminal = Console(file=io.StringIO(), height=height)
+    assert tune_command._rows_that_fit(terminal) is None
 
 
 @pytest.mark.parametrize(

@@ -162,13 +162,14 @@ def command(
 
             def show(tuning: Tuning) -> None:
                 bar.update(task, completed=tuning.finished)
-                live.update(Group(_table(tuning), bar))
+                live.update(Group(_table(tuning, _rows_that_fit(terminal)), bar))
                 lines(tuning)
 
             tuning = interrupt.in_thread(
                 lambda: tune(player, config, out, concurrency=concurrency, on_pair=show)
             )
             show(tuning)
+            live.update(Group(_table(tuning), bar))  # whole; the terminal scrolls
     except (ValueError, EngineError, arena.WorkerError, OSError) as error:
         raise click.ClickException(str(error)) from error
     for line in (
@@ -227,18 +228,37 @@ def _comparison(tuning: Tuning) -> str:
     return " ".join(map(in_shell, words))
 
 
-def _table(tuning: Tuning) -> Table:
-    table = Table()
-    table.add_column("option")
+#: Lines of the display that aren't parameters: the table's frame and titles, and the bar.
+_OTHER_LINES = 5
+
+
+def _rows_that_fit(terminal: Console) -> int | None:
+    """Return the number of parameters that a live table shows; None: all."""
+    return max(1, terminal.height - _OTHER_LINES) if terminal.is_terminal else None
+
+
+def _table(tuning: Tuning, rows: int | None = None) -> Table:
+    """Return the parameters; in `rows` lines the most moved ones and how many there are more."""
+    parameters = tuning.config.parameters
+    moved = {p.name: (tuning.spsa.theta[p.name] - p.start) / p.step for p in parameters}
+    hidden = 0
+    if rows is not None and len(parameters) > rows:
+        hidden = len(parameters) - max(1, rows - 2)  # the caption may be wrapped
+        parameters = sorted(parameters, key=lambda p: -abs(moved[p.name]))[
+            : len(parameters) - hidden
+        ]
+    table = Table(caption=f"and {hidden} that moved less" if hidden else None)
+    is_live = rows is not None  # one line each
+    table.add_column("option", no_wrap=is_live)
     for name in ("start", "now", "moved", "range"):
-        table.add_column(name, justify="right")
-    for p in tuning.config.parameters:
+        table.add_column(name, justify="right", no_wrap=is_live)
+    for p in parameters:
         now = tuning.spsa.theta[p.name]
         table.add_row(
             Text(p.name),
             f"{p.start:g}",
             f"{now:.4g}",
-            f"{(now - p.start) / p.step:+.2f} steps",
+            f"{moved[p.name]:+.2f} steps",
             f"{p.min:g} to {p.max:g}",
         )
     return table
