@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -192,6 +193,50 @@ def test_a_damaged_line_of_a_journal_costs_no_other_result(tmp_path: Path, damag
     assert path.read_bytes().split(b"\n")[:3] == [*lines[:2], lines[3]]
     with Journal(path, {"nodes": 5}) as journal:
         assert list(journal.known) == ["one", "three", "four"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("position", 5, "position is 5"),
+        ("win_rate", "0.5", 'win_rate is "0.5"'),
+        ("win_rate", True, "win_rate is true"),
+        ("win_rate", 1.5, "win_rate is 1.5, not between 0 and 1"),
+        ("win_rate", float("nan"), "win_rate is nan, not between 0 and 1"),
+        ("visits", 2.5, "visits is 2.5"),
+        ("visits", None, "visits is null"),
+        ("lines", {}, "lines is {}"),
+        ("lines", ["7g7f"], 'a line is "7g7f"'),
+        ("declares", 0, "declares is 0"),
+        ("other", 0, "other is unknown"),
+        ("lines.win_rate", "x", 'win_rate is "x"'),
+        ("lines.mate_plies", "3", 'mate_plies is "3"'),
+        ("lines.score_cp", 1.5, "score_cp is 1.5"),
+        ("lines.visits", [], "visits is []"),
+        ("lines.depth", "9", 'depth is "9"'),
+        ("lines.pv", "7g7f", 'pv is "7g7f"'),
+        ("lines.pv", [7], "pv holds something else than moves"),
+    ],
+)
+def test_a_value_of_another_type_in_a_journal_costs_its_line_alone(
+    tmp_path: Path, name: str, value: object, message: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    found = Found(0.25, 7, (line(0.25, "7g7f"),))
+    with Journal(path, {"nodes": 5}) as journal:
+        for key in ("one", "two", "three"):
+            journal.add(key, found)
+        assert journal.damage == ""
+    rows = path.read_text().splitlines()
+    row = json.loads(rows[2])
+    table = row["lines"][0] if name.startswith("lines.") else row
+    table[name.rpartition(".")[2]] = value
+    rows[2] = json.dumps(row)
+    path.write_text("\n".join(rows) + "\n")
+    assert list(read_journal(path)) == ["one", "three"]
+    with Journal(path, {"nodes": 5}) as journal:
+        assert journal.damage == f"{path}, line 3: {message}"
+        assert list(journal.known) == ["one", "three"]
 
 
 def test_a_truncated_journal_resumes(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import IO, Any, Self
 
 from komadori.analysis.positions import Found, Line
@@ -33,6 +33,8 @@ class Journal:
         self.path = path
         self.known: dict[str, Found] = {}
         self.is_resumed = False
+        self.damage = ""
+        """What is wrong with the first damaged line, with the file and the line; "" if none is."""
         self._lock = RunLock.of_file(path).acquire()
         try:
             if fresh:
@@ -69,11 +71,14 @@ class Journal:
             return [], 0
         self.is_resumed = True
         kept = [first]
-        for line in lines[:-1]:  # the last line is incomplete
-            with contextlib.suppress(ValueError, KeyError, TypeError):
+        for number, line in enumerate(lines[:-1], 2):  # the last line is incomplete
+            try:
                 key, found = _from_json(parse_table(line))
-                self.known[key] = found
-                kept.append(line)
+            except ValueError as error:
+                self.damage = self.damage or f"{self.path}, line {number}: {error}"
+                continue
+            self.known[key] = found
+            kept.append(line)
         size = sum(len(line) + 1 for line in kept)
         return kept, size if data[:size] == b"".join(line + b"\n" for line in kept) else None
 
@@ -108,7 +113,7 @@ def read_journal(path: Path) -> dict[str, Found]:
     """Read a journal's results, even while it is being written. Raises OSError."""
     known = {}
     for line in path.read_bytes().split(b"\n")[1:-1]:
-        with contextlib.suppress(ValueError, KeyError, TypeError):
+        with contextlib.suppress(ValueError):
             key, found = _from_json(parse_table(line))
             known[key] = found
     return known
@@ -122,7 +127,45 @@ def _to_json(found: Found) -> dict[str, Any]:
     return row
 
 
+#: The types of a line's and a position's values; a bool is no number.
+_LINE = {
+    "win_rate": (int, float),
+    "mate_plies": (int, NoneType),
+    "score_cp": (int, NoneType),
+    "visits": (int,),
+    "pv": (list,),
+    "depth": (int, NoneType),
+}
+_POSITION = {
+    "position": (str,),
+    "win_rate": (int, float),
+    "visits": (int,),
+    "lines": (list,),
+    "declares": (bool,),
+}
+
+
 def _from_json(row: dict[str, Any]) -> tuple[str, Found]:
-    lines = tuple(Line(**{**line, "pv": tuple(line["pv"])}) for line in row["lines"])
-    found = Found(float(row["win_rate"]), int(row["visits"]), lines, bool(row["declares"]))
-    return str(row["position"]), found
+    """Raises ValueError, which names the value, unless all have the right types."""
+    values = _checked(row, _POSITION)
+    lines = []
+    for given in values["lines"]:
+        if not isinstance(given, dict):
+            raise ValueError(f"a line is {json.dumps(given)[:40]}")
+        line = _checked({"depth": None, **given}, _LINE)
+        if not all(isinstance(move, str) for move in line["pv"]):
+            raise ValueError("pv holds something else than moves")
+        lines.append(Line(**{**line, "pv": tuple(line["pv"])}))
+    found = Found(float(values["win_rate"]), values["visits"], tuple(lines), values["declares"])
+    return values["position"], found
+
+
+def _checked(row: Mapping[str, Any], types: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+    if missing := types.keys() ^ row.keys():
+        raise ValueError(f"{min(missing)} is {'unknown' if min(missing) in row else 'missing'}")
+    for name, value in row.items():
+        if type(value) not in types[name]:
+            raise ValueError(f"{name} is {json.dumps(value)[:40]}")
+        if name == "win_rate" and not 0 <= value <= 1:  # nor NaN
+            raise ValueError(f"{name} is {value}, not between 0 and 1")
+    return dict(row)

@@ -413,6 +413,8 @@ def _search(
     with contextlib.ExitStack() as journals:
         for record in chosen:
             journal = journals.enter_context(Journal(record.journal, settings, fresh=fresh))
+            if journal.damage:
+                say(f"{journal.damage}; such positions are searched again", err=True)
             if journal.known:
                 known = counted(len(journal.known), "position")
                 say(f"{record.path.name}: {known} known", err=True)
