@@ -155,7 +155,7 @@ def test_only_search_threads_have_a_lower_priority(server: Server) -> None:
             for name, group in (("python", tasks & with_gil), ("others", tasks - with_gil))
         }
         assert set(priorities["python"]) == {nice}
-        assert priorities["others"].count(nice + NICENESS) >= 2
+        assert priorities["others"].count(min(nice + NICENESS, 19)) >= 2
 
 
 def test_the_thread_budget_is_divided() -> None:
