@@ -244,9 +244,8 @@ def _table(tuning: Tuning, rows: int | None = None) -> Table:
     hidden = 0
     if rows is not None and len(parameters) > rows:
         hidden = len(parameters) - max(1, rows - 2)  # the caption may be wrapped
-        parameters = sorted(parameters, key=lambda p: -abs(moved[p.name]))[
-            : len(parameters) - hidden
-        ]
+        most = sorted(parameters, key=lambda p: -abs(moved[p.name]))
+        parameters = tuple(most[: len(parameters) - hidden])
     table = Table(caption=f"and {hidden} that moved less" if hidden else None)
     is_live = rows is not None  # one line each
     table.add_column("option", no_wrap=is_live)
