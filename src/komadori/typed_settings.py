@@ -111,8 +111,19 @@ def convert(value: Any, hint: Any, key: str) -> Any:
         raise ValueError(f"{key} must be below 2^63, not {number}")
     elif type(value) is hint or (kind is Mapping and isinstance(value, Mapping)):
         return value
-    expected = str(hint) if items else getattr(hint, "__name__", str(hint))
-    raise ValueError(f"{key} must be {expected}, not {value!r}")
+    raise ValueError(f"{key} must be {_expected(hint)}, not {value!r}")
+
+
+def _expected(hint: Any) -> str:
+    """The type of a setting, in words that don't need Python's names of modules."""
+    kind, items = typing.get_origin(hint), typing.get_args(hint)
+    if kind is tuple and items[-1] is Ellipsis:
+        return f"array of {_expected(items[0])}"
+    if kind is tuple:
+        return f"array of {len(items)}: {', '.join(_expected(item) for item in items)}"
+    if kind is Mapping or dataclasses.is_dataclass(hint):
+        return "table"
+    return getattr(hint, "__name__", str(hint))
 
 
 def at_least(settings: Any, **lowest: float) -> None:

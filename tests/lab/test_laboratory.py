@@ -583,6 +583,15 @@ def test_train_takes_a_variant(tmp_path, monkeypatch):
         (('lower = ["fast"]', 'lower = ["quick"]'), "no variant 'quick'"),
         (('lower = ["fast"]', 'lower = ["fast"]\nat_equal = "int8_time"'), "at_equal needs"),
         (("schedule.rate = 0.05", "schedule.speed = 0.05"), "unknown key 'schedule.speed'"),
+        (('measure = "train_loss"', 'measure = "trainloss"'), "claims.measure: unknown measure"),
+        (("question =", 'columns = ["top1"]\nquestion ='), "columns: unknown measure 'top1'"),
+        (("train_loss = 3.0", "trainloss = 3.0"), "variants.diary: unknown measure 'trainloss'"),
+        (("train_loss = 3.0", "train_loss = [3.0]"), "variants.diary.train_loss must be a number"),
+        (('name = "slow"', 'name = ""'), "variants.name is ''; 1 to 100 bytes"),
+        (('name = "slow"', 'name = " slow"'), "variants.name is ' slow'"),
+        (('name = "slow"', r'name = "a\nb"'), "variants.name is 'a.nb'"),
+        (('name = "slow"', r'name = "\u001b[31m"'), "variants.name is '.x1b"),
+        (('name = "slow"', f'name = "{34 * "遅"}"'), "variants.name is '遅*'; 1 to 100 bytes"),
     ],
 )
 def test_a_wrong_file_is_reported(change, text, tmp_path):
@@ -590,6 +599,19 @@ def test_a_wrong_file_is_reported(change, text, tmp_path):
     path.write_text(TOY.replace(*change))
     with pytest.raises(LabError, match=text):
         experiment.load(path)
+
+
+def test_texts_of_an_experiment_keep_the_tables_whole(tmp_path):
+    """A cell with a bar or a line break would split its row."""
+    path = tmp_path / "toy.toml"
+    changed = TOY.replace('"a low rate"', r'"low | slow\nrate"').replace("more.", r"more | a\nb.")
+    path.write_text(changed)
+    toy = experiment.load(path)
+    table = pages.variants_table(toy, [record("slow", policy_top1=0.5)])
+    assert r"| low \| slow rate (`slow`) |" in table
+    assert len(table.splitlines()) == 2 + len(toy.variants)
+    found = claims.judge(toy.claims, [record("slow", train_loss=3.0)])
+    assert r"A usual rate learns more \| a b." in pages.claims_table(found)
 
 
 @pytest.mark.parametrize(
@@ -618,12 +640,23 @@ def test_divergence_at_step_0_is_a_step():
     assert found.comparisons[0].text == ", ".join(["diverged at step 0"] * 3)
 
 
+def _results(**changes):
+    """A file of results with one record, changed."""
+    one = {**dataclasses.asdict(record("slow")), **changes}
+    return json.dumps({"format_version": 1, "records": [one]})
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[" * 100_000, r"name\.json: not a file of results: "),
         ('{"format_version": 99}', r"^[^:]*name\.json: format version 99$"),
-        ('{"format_version": 1, "records": [{}]}', "'measures' is missing"),
+        ('{"format_version": 1, "records": [{}]}', "'size' is missing"),
+        ('{"format_version": 1, "records": [3]}', "not a file of results: "),
+        (_results(measures=[]), "not a file of results: measures must be an object"),
+        (_results(measures={"loss": "low"}), r"not a file of results: measures\.loss must be a"),
+        (_results(facts=None), "not a file of results: facts must be an object"),
+        (_results(seconds="1"), "not a file of results: seconds must be a number"),
     ],
 )
 def test_damaged_results_are_named(text, message, tmp_path) -> None:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,15 +34,19 @@ from typing import Any
 
 from komadori.lab.kpp_learner import KppLearner
 from komadori.lab.learner import Learner
+from komadori.lab.measures import MEASURES
 from komadori.lab.network_learner import NetworkLearner
 from komadori.lab.size import LabError, Size
 from komadori.training import Config
 from komadori.typed_settings import build, read_toml
+from komadori.wording import on_one_line
 
 #: The learners by the name in an experiment's `learner`.
 LEARNERS: Mapping[str, Learner] = {"network": NetworkLearner(), "kpp": KppLearner()}
 #: Where `komadori lab` looks for experiments.
 FOLDER = Path("experiments") / "lab"
+#: Bytes of a variant's name; file systems allow about 255 for a name with the seed and a digest.
+MAX_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,13 @@ def load(path: Path) -> Experiment:
     names = [variant.name for variant in experiment.variants]
     if not names or len(set(names)) < len(names):
         raise LabError(f"{path}: each variant needs a name of its own")
+    for name in names:  # a part of file names, arguments and tables
+        if not (0 < len(os.fsencode(name)) <= MAX_NAME and on_one_line(name) == name.strip()):
+            raise LabError(
+                f"{path}: variants.name is {name[:MAX_NAME]!r}; 1 to {MAX_NAME} bytes without "
+                "control characters and spaces around them are needed"
+            )
+    _check_measures(experiment, path)
     for claim in experiment.claims:
         for name in (*claim.variants, *claim.fails):
             experiment.variant(name)
@@ -205,6 +217,25 @@ def load(path: Path) -> Experiment:
         except LabError as error:
             raise LabError(f"{path}: {error}") from error
     return experiment
+
+
+def _check_measures(experiment: Experiment, path: Path) -> None:
+    """Raises LabError for a measure that doesn't exist and for a diary's figure that isn't one."""
+    used = [("columns", name) for name in experiment.columns]
+    for claim in experiment.claims:
+        used += [("claims.measure", claim.measure), ("claims.at_equal", claim.at_equal)]
+    for variant in experiment.variants:
+        used += [("variants.diary", name) for name in variant.diary]
+        for name, value in variant.diary.items():
+            if isinstance(value, bool) or not isinstance(value, int | float | str):
+                raise LabError(
+                    f"{path}: variants.diary.{name} must be a number or text, not {value!r}"
+                )
+    for key, name in used:
+        if name and name not in MEASURES:
+            raise LabError(
+                f"{path}: {key}: unknown measure {name!r}; there are {', '.join(MEASURES)}"
+            )
 
 
 def load_all(folder: Path = FOLDER) -> list[Experiment]:

@@ -185,7 +185,14 @@ def _claims_text(findings: Sequence[Finding]) -> str:
 
 
 def _table(heads: Sequence[str], rules: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join("| " + " | ".join(row) + " |" for row in (heads, rules, *rows))
+    return "\n".join(
+        f"| {' | '.join(_in_a_table(cell) for cell in row)} |" for row in (heads, rules, *rows)
+    )
+
+
+def _in_a_table(cell: str) -> str:
+    """The text of a cell without what would end the cell or the row."""
+    return " ".join(cell.split()).replace("|", "\\|")
 
 
 def _cell(records: Sequence[Record], variant: Variant, key: str) -> str:

@@ -138,5 +138,15 @@ class Store:
 
 
 def _record(entry: Mapping[str, Any]) -> Record:
+    """A record from its JSON object. Raises ValueError, KeyError and TypeError."""
+    for name in ("size", "config", "measures", "facts"):
+        if not isinstance(entry[name], dict):
+            raise ValueError(f"{name} must be an object")
+    for name, value in entry["measures"].items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"measures.{name} must be a number")
+    for name in ("seed", "samples", "seconds", "cpu_seconds", "cpu_samples"):
+        if isinstance(entry[name], bool) or not isinstance(entry[name], int | float):
+            raise ValueError(f"{name} must be a number")
     measures = {_RENAMED.get(name, name): value for name, value in entry["measures"].items()}
     return Record(**{**entry, "size": Size(**entry["size"]), "measures": measures})
