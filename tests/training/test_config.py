@@ -59,7 +59,9 @@ def test_net_as_a_table(path):
         ("[loop]\nbatchsize = 1", r"unknown key 'loop.batchsize'; known: batch_size,"),
         ("[loop]\nbatch_size = '8'", "loop.batch_size must be int, not '8'"),
         ("[loop]\nbatch_size = true", "loop.batch_size must be int"),
-        ("[loop]\nbatch_size = 0", r"\[loop\]"),
+        ("[loop]\nbatch_size = 0", r"\[loop\] batch_size is 0, at least 1 is needed"),
+        ("[loop]\nmax_steps = -1", r"\[loop\] max_steps is -1, at least 0 is needed"),
+        ("[data]\ntest_limit = -1", r"\[data\] test_limit is -1, at least 0 is needed"),
         ("loop = 1", "loop must be a table"),
         ("[model]\nnet = 'resnet5'", "model.net: unknown network 'resnet5'"),
         ("[model.net]\nfamily = 'x'", "model.net.family: unknown 'x'; known: attention"),
@@ -128,6 +130,8 @@ def test_an_override_of_a_text_may_look_like_a_number(path):
 def test_overrides_are_checked_too(path):
     with pytest.raises(ConfigError, match=r"--set loop\.nothing=1: unknown key"):
         load_config(path, ["loop.nothing=1"])
+    with pytest.raises(ConfigError, match=r"with --set loop\.keep=0: \[loop\] keep is at least 1"):
+        load_config(path, ["loop.keep=0", "data.threads=1"])
     with pytest.raises(ConfigError, match=r"expected section\.key=value"):
         load_config(path, ["loop"])
     with pytest.raises(ConfigError, match="is not a section"):

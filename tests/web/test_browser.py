@@ -323,6 +323,24 @@ def test_a_game_is_analysed_and_printed(visit: Open) -> None:
 BLUNDER = "position startpos moves 7g7f 3c3d 8h3c+ 2b3c 2g2f 8c8d"
 
 
+@pytest.mark.parametrize("screen", ["analyse", "train"])
+def test_the_last_label_below_a_graph_is_whole(visit: Open, screen: str) -> None:
+    page = visit(screen, size="phone")
+    page.locator(".uplot").first.wait_for()
+    longest = "100" if screen == "analyse" else "60"
+    room, width = page.evaluate(
+        """text => {
+            const plot = document.querySelector('.uplot').getBoundingClientRect();
+            const lines = document.querySelector('.u-over').getBoundingClientRect();
+            const context = document.createElement('canvas').getContext('2d');
+            context.font = '11px system-ui';
+            return [plot.right - lines.right, context.measureText(text).width];
+        }""",
+        longest,
+    )
+    assert 2 * room >= width
+
+
 def test_the_mistakes_of_a_game_are_exercises_and_the_address_names_its_moves(visit: Open) -> None:
     page = visit("analyse")
     settings = {"engine": "alphabeta", "studyAlphaBetaNodes": 20_000}

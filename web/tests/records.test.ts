@@ -99,4 +99,20 @@ describe('records', () => {
       expect((e as Error).message).not.toContain('\n');
     }
   });
+
+  test.each([
+    ['{"a":1}', 'not a valid JKF record'],
+    ['position startpos moves 7g7f 7g7f', 'not valid USI: 7g7f'],
+    ['sfen 9/9/9 b - 1', /^not valid (SFEN|USI): /],
+  ])('%s is an error in our words, not those of an exception', (text, message) => {
+    expect(() => readGames(text)).toThrow(message);
+    expect(() => readGames(text)).not.toThrow(/Error|failed|undefined/);
+  });
+
+  test('a move line of CSA that is none is an error, not the end of the game', () => {
+    const moves = (third: string) => `V2.2\nN+[red]-x,+y\nPI\n+\n'+comment\n+7776FU,T1\n-3334FU\n${third}\n%TORYO\n`;
+    expect(usis(readGames(moves('+2726FU'))[0])).toEqual(['7g7f', '3c3d', '2g2f']);
+    for (const third of ['+XXXX', '+2726', '+27２6FU', '+2726FUx'])
+      expect(() => readGames(moves(third))).toThrow('illegal move at ply 3');
+  });
 });

@@ -313,6 +313,6 @@ def _chosen(folder: Path, names: tuple[str, ...]) -> list[Experiment]:
             try:
                 experiment = experiment.only(variants)
             except LabError as error:
-                raise click.ClickException(str(error)) from error
+                raise click.UsageError(str(error)) from error
         chosen.append(experiment)
     return chosen

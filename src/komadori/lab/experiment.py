@@ -39,7 +39,7 @@ from komadori.lab.network_learner import NetworkLearner
 from komadori.lab.size import LabError, Size
 from komadori.training import Config
 from komadori.typed_settings import build, read_toml
-from komadori.wording import on_one_line
+from komadori.wording import no_such_file, on_one_line
 
 #: The learners by the name in an experiment's `learner`.
 LEARNERS: Mapping[str, Learner] = {"network": NetworkLearner(), "kpp": KppLearner()}
@@ -241,7 +241,7 @@ def _check_measures(experiment: Experiment, path: Path) -> None:
 def load_all(folder: Path = FOLDER) -> list[Experiment]:
     """Return the folder's experiments in the order of `lab run --all`. Raises LabError if none."""
     if not folder.is_dir():
-        raise LabError(f"{folder}: no such folder of experiments")
+        raise LabError(f"{folder}: no such folder of experiments") from no_such_file(folder)
     experiments = [load(path) for path in sorted(folder.glob("*.toml"))]
     if not experiments:
         raise LabError(f"{folder}: no experiment (*.toml) in it")

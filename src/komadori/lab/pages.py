@@ -28,6 +28,7 @@ from komadori.lab.measures import MEASURES, PERCENT, measure_of
 from komadori.lab.pictures import picture
 from komadori.lab.results import Record, Store
 from komadori.lab.size import LabError, Size
+from komadori.wording import no_such_file
 
 
 def write_pages(
@@ -38,6 +39,8 @@ def write_pages(
     Pages whose records are of other settings are removed. Raises LabError, and changes nothing, if
     there are no records at all.
     """
+    if not store.folder.is_dir():
+        raise LabError(f"{store.folder}: no such folder of records") from no_such_file(store.folder)
     if not any(store.records(experiment.name) for experiment in experiments):
         raise LabError(f"{store.folder}: no records of these experiments")
     pages, rows = [], []

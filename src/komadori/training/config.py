@@ -26,7 +26,7 @@ from typing import Any
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.nets import FAMILIES, NetConfig, UnknownNetError, parse
 from komadori.nets.registry import family_of
-from komadori.typed_settings import convert, parse_toml, read_toml
+from komadori.typed_settings import at_least, convert, parse_toml, read_toml
 from komadori.wording import names_arguments
 
 #: Settings of older files by their present names.
@@ -94,7 +94,7 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         _check(0 <= self.test_fraction < 1, "test_fraction is in [0, 1)")
-        _check(min(self.test_limit, self.train_limit) >= 0, "limits are not negative")
+        at_least(self, test_limit=0, train_limit=0)
         _check(self.window >= 0, "window is not negative")
         if self.window:
             _check(not self.cache, "window reads files as they are: give no cache with it")
@@ -252,12 +252,12 @@ class LoopConfig:
     tensorboard: bool = True
 
     def __post_init__(self) -> None:
-        _check(min(self.batch_size, self.accumulate, self.test_batch_size) >= 1, "sizes >= 1")
+        at_least(self, batch_size=1, accumulate=1, test_batch_size=1)
+        at_least(self, epochs=0, max_steps=0, max_seconds=0)
         _check(
             self.epochs > 0 or self.max_steps > 0 or self.max_seconds > 0,
             "one of epochs, max_steps, max_seconds is positive",
         )
-        _check(min(self.epochs, self.max_steps, self.max_seconds) >= 0, "budgets >= 0")
         _check(0 <= self.ema_decay < 1, "ema_decay is in [0, 1)")
         _check(
             min(self.swa_every, self.swa_start, self.norm_batches) >= 0,
@@ -420,7 +420,12 @@ def _build(cls: Any, table: Any, prefix: str, where: str, origin: Mapping[str, s
     try:
         return cls(**values)
     except ValueError as error:
-        raise ConfigError(f"{where}: [{prefix}] {error}") from error
+        # Which of the values is wrong isn't known: name all overrides of the section.
+        overrides = [origin[f"{prefix}.{key}"] for key in values if f"{prefix}.{key}" in origin]
+        given = "".join(f" --set {override}" for override in overrides)
+        raise ConfigError(
+            f"{where}{f' with{given}' if given else ''}: [{prefix}] {error}"
+        ) from error
 
 
 def _net(value: Any, key: str, where: str, origin: Mapping[str, str]) -> NetConfig:

@@ -42,7 +42,7 @@ function options(which: Kind, width: number, height: number): uPlot.Options {
   return {
     width,
     height,
-    padding: [8, 8, 0, 0],
+    padding: [8, 12, 0, 0], // half of a ply of three digits
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: {

@@ -99,6 +99,8 @@ export const en = {
   'open.failed': "{name} can't be read: {reason}",
   'open.tooLarge': 'larger than 8 MB',
   'open.illegalMove': 'illegal move at ply {ply}',
+  'open.invalid': 'not a valid {format} record',
+  'open.invalidPart': 'not valid {format}: {part}',
   'open.noRecord': 'no record and no position in it',
 
   setup: 'Set up',

@@ -101,6 +101,8 @@ export const ja: Record<keyof typeof en, string> = {
   'open.failed': '「{name}」を読み込めません：{reason}',
   'open.tooLarge': '8 MB を超えています',
   'open.illegalMove': '{ply}手目が反則手です',
+  'open.invalid': '{format}形式として正しくありません',
+  'open.invalidPart': '{format}形式として正しくありません（{part}）',
   'open.noRecord': '棋譜も局面も見つかりません',
 
   setup: '局面編集',

@@ -49,8 +49,10 @@ export function readGames(text: string, name = ''): GameTree[] {
   if (!trimmed) throw new RecordError('empty');
   if (trimmed.includes('\0')) throw new RecordError(t('open.noRecord')); // a binary file
   const games = splitGames(normalise(trimmed)).map(part => {
-    const record = readOne(part);
-    if (record instanceof Error) throw new RecordError(record.message);
+    const format = detectRecordFormat(part);
+    if (format === RecordFormatType.CSA) checkCsaMoves(part);
+    const record = readOne(part, format);
+    if (record instanceof Error) throw new RecordError(wordsOf(record, format));
     const game = fromRecord(record);
     // tsshogi's KIF, KI2 and CSA parsers skip lines they don't recognise.
     if (isEmpty(game) && !HAS_START.test(part)) throw new RecordError(t('open.noRecord'));
@@ -86,8 +88,36 @@ const HAS_START = /startpos|lnsgkgsnl|^手合割|^PI|^P1|^手数/m;
 const isEmpty = (game: GameTree): boolean =>
   game.initialSfen === START && !game.root.children.length && !game.ending && !Object.values(game.headers).some(Boolean);
 
-function readOne(text: string): GameRecord | Error {
-  switch (detectRecordFormat(text)) {
+/** The error in the page's language: tsshogi's messages are English, some with the text of an exception. */
+function wordsOf(error: Error, format: RecordFormatType): string {
+  const what = /^invalid [\w ]+: (.+)$/is.exec(error.message)?.[1].replace(/\s+/g, ' ').slice(0, 60);
+  const name = NAMES[format] ?? 'USI';
+  return what ? t('open.invalidPart', { format: name, part: what }) : t('open.invalid', { format: name });
+}
+
+const NAMES: Partial<Record<RecordFormatType, string>> = {
+  [RecordFormatType.KIF]: 'KIF',
+  [RecordFormatType.KI2]: 'KI2',
+  [RecordFormatType.CSA]: 'CSA',
+  [RecordFormatType.SFEN]: 'SFEN',
+  [RecordFormatType.JKF]: 'JKF',
+};
+
+/** Throws RecordError for a line that begins like a move of CSA and isn't one: tsshogi skips it, and would
+ * lose the rest of the game without a word. */
+function checkCsaMoves(text: string): void {
+  let ply = 0;
+  for (const line of text.split(/[\r\n]+/)) {
+    if (/^['N$%]/.test(line)) continue;
+    for (const statement of line.split(',').filter(part => /^[+-]./.test(part))) {
+      ply += 1;
+      if (!/^[+-]\d{4}[A-Z]{2}\s*$/.test(statement)) throw new RecordError(t('open.illegalMove', { ply }));
+    }
+  }
+}
+
+function readOne(text: string, format: RecordFormatType): GameRecord | Error {
+  switch (format) {
     case RecordFormatType.KIF:
       return importKIF(text);
     case RecordFormatType.KI2:
@@ -98,7 +128,7 @@ function readOne(text: string): GameRecord | Error {
       return importJKFString(text);
     case RecordFormatType.SFEN: {
       const position = RecordPosition.newBySFEN(text.replace(/^(position\s+)?sfen\s+/, ''));
-      return position ? new GameRecord(position) : new Error(text.slice(0, 60));
+      return position ? new GameRecord(position) : new Error(`Invalid SFEN: ${text}`);
     }
     default:
       return GameRecord.newByUSI(text);

@@ -33,6 +33,9 @@ interface CurvesProps {
   range?: [number, number];
 }
 
+/** Room right of a chart for half of the last label below it, of 11 pixels: at most 7 per character. */
+export const endPadding = (text: string): number => Math.max(10, Math.ceil(3.5 * text.length) + 1);
+
 /** A line chart over a common x axis; the legend shows the values at the cursor. */
 export function Curves({ label, x, curves, format = v => v.toPrecision(4), formatX = String, labelX = '', onPoint, height = 200, range }: CurvesProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -51,7 +54,7 @@ export function Curves({ label, x, curves, format = v => v.toPrecision(4), forma
       {
         width: el.clientWidth || 300,
         height,
-        padding: [8, 10, 0, 0],
+        padding: [8, endPadding(formatX(Math.max(0, ...x))), 0, 0],
         cursor: { drag: { x: true, y: false }, points: { size: 6 } },
         scales: { x: { time: false }, ...(range ? { y: { range } } : {}) },
         axes: [
