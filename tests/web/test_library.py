@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from web_pages import Server
 
+from komadori.cli._group import group
 from komadori.encoding.value import ELMO_COEF, win_rate_from_score
 from komadori.records import FORMATS, End, Game, Winner
+from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library
 
 MOVES = ["7g7f", "3c3d", "2g2f", "8c8d", "2f2e"]
@@ -159,6 +163,7 @@ def test_an_index_with_other_keys_is_rebuilt(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
+from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library
 library = Library(Path(sys.argv[1]))
 entry = Entry("startpos", [])
@@ -192,6 +197,7 @@ def test_a_killed_process_loses_no_move(tmp_path: Path) -> None:
 STARTER = """
 import sys
 from pathlib import Path
+from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library
 sys.stdin.readline()
 library = Library(Path(sys.argv[1]))
@@ -272,3 +278,51 @@ def test_scores_and_results_of_floodgate_are_read(server: Server) -> None:
     assert [(one["ply"], one["lines"][0]["score_cp"]) for one in game["analysis"]] == [(1, -50)]
     assert game["analysis"][0]["lines"][0]["pv"] == ["3c3d"]
     assert (game["winner"], game["end"]) == ("black", "adjudication")
+
+
+def test_a_full_disk_is_reported_and_loses_nothing_stored(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    kept = library.add(Entry(sfen="startpos", moves=MOVES))
+    pages = library._database.execute("PRAGMA page_count").fetchone()[0]
+    library._database.execute(f"PRAGMA max_page_count={pages}")  # SQLite's error of a full disk
+    large = Entry(sfen="startpos", moves=MOVES, record="x" * 100_000)
+    for _ in range(2):  # the first failure leaves no transaction open
+        with pytest.raises(RefusedError, match=r"library\.sqlite: database or disk is full$"):
+            library.add(large)
+    assert library._database.execute("SELECT count(*) FROM games").fetchone()[0] == 1
+    library._database.execute("PRAGMA max_page_count=100000")
+    assert library.add(large) > kept
+    assert library._database.execute("SELECT count(*) FROM games").fetchone()[0] == 2
+    library.close()
+
+
+def test_a_commit_that_fails_is_undone(tmp_path: Path) -> None:
+    """A full disk may show at the end of a transaction."""
+
+    class Full:
+        def __init__(self, database: sqlite3.Connection) -> None:
+            self._database, self.is_full = database, True
+
+        def execute(self, statement: str, *values: object) -> object:
+            if statement == "COMMIT" and self.is_full:
+                raise sqlite3.OperationalError("database or disk is full")
+            return self._database.execute(statement, *values)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._database, name)
+
+    library = Library(tmp_path)
+    library._database = full = Full(library._database)  # type: ignore[assignment]
+    with pytest.raises(RefusedError, match="disk is full"):
+        library.add(Entry(sfen="startpos", moves=MOVES))
+    full.is_full = False
+    library.add(Entry(sfen="startpos", moves=MOVES[:2]))
+    assert library._database.execute("SELECT count(*) FROM games").fetchone()[0] == 1
+    library.close()
+
+
+def test_a_damaged_library_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "library.sqlite").write_bytes(b"not a database" * 100)
+    done = CliRunner().invoke(group, ["web", "--no-browser", "--library", str(tmp_path)])
+    assert done.exit_code == 1
+    assert done.output == f"Error: {tmp_path / 'library.sqlite'}: file is not a database\n"

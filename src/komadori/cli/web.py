@@ -51,6 +51,7 @@ def command(
             f"the package {error.name} is missing: {install_line('web')}"
         ) from error
     from komadori.players import PlayerSpecError
+    from komadori.web.errors import RefusedError
     from komadori.web.folders import Folders
     from komadori.web.library import Library
     from komadori.web.models import Models
@@ -63,6 +64,8 @@ def command(
         raise click.ClickException(f"no model {model}")
     try:
         hub = Hub(models, places, Library(library), players=player, is_lan=lan)
+    except RefusedError as error:  # of the library
+        raise click.ClickException(str(error)) from error
     except PlayerSpecError as error:
         raise click.ClickException(f"--player: {error}") from error
     try:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -140,20 +140,33 @@ def now() -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
+@contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    """Turn errors of the database, such as a full disk, into RefusedError that names the file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise RefusedError("failed", f"{path}: {error}") from error
+
+
 class Library:
     """The database of games and the folder of their analyses. Thread-safe."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """`folder`: None for the user's data folder."""
+        """`folder`: None for the user's data folder.
+
+        Raises RefusedError for a damaged database or a full disk, OSError if the folder can't be
+        made.
+        """
         self.folder = folder or user_folder() / "web"
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "studies").mkdir(exist_ok=True)
         self._lock = threading.RLock()
-        self._database = sqlite3.connect(
-            self.folder / "library.sqlite", check_same_thread=False, isolation_level=None
-        )
-        self._database.row_factory = sqlite3.Row
-        with self._lock:
+        path = self.folder / "library.sqlite"
+        self._path = path
+        with self._lock, _reported(path):
+            self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._database.row_factory = sqlite3.Row
             self._database.execute("PRAGMA busy_timeout=5000")
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=FULL")
@@ -167,14 +180,16 @@ class Library:
 
     @contextmanager
     def _writing(self) -> Any:
-        with self._lock:
+        """A transaction. Raises RefusedError, and writes nothing, if the file can't be written."""
+        with self._lock, _reported(self._path):
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield self._database
+                self._database.execute("COMMIT")  # fails on a full disk
             except BaseException:
-                self._database.execute("ROLLBACK")
+                if self._database.in_transaction:  # some errors end it
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
 
     def _update_index(self) -> None:
         """Reindex all games if this version's Zobrist keys differ from the index's."""
