@@ -171,3 +171,12 @@ def test_errors_of_right_types_stay_as_they_are() -> None:
         faulty(3)
     with pytest.raises(TypeError, match="missing 1 required"):
         example()
+
+
+@pytest.mark.parametrize("name", ["nodes", "playouts", "movetime_ms", "depth", "mate"])
+def test_a_limit_of_a_search_is_checked_before_it(name: str) -> None:
+    for wrong in ("10", 1.5, [1]):
+        with pytest.raises(TypeError, match=f"^{name}: expected int, got "):
+            search.search("startpos", inference.load("uniform"), **{name: wrong})
+    with pytest.raises(ValueError, match=f"^{name} is -1, at least 0 is needed$"):
+        search.search("startpos", inference.load("uniform"), **{name: -1})

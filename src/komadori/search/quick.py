@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from komadori.rules import Board
 from komadori.search.options import PuctOptions
 from komadori.search.protocol import Limits, SearchResult
 from komadori.search.puct import PuctSearcher
-from komadori.wording import check_type
+from komadori.wording import check_type, not_expected
 
 _LIMITS = {f.name for f in fields(Limits)}
+#: Limits that aren't numbers of nodes, plies or milliseconds.
+_NOT_COUNTS = {"infinite", "ponder", "searchmoves"}
 
 
 def search(
@@ -27,9 +30,16 @@ def search(
     options (fields of `PuctOptions`, such as multipv=3; `eval_coef` defaults to that of the
     model's card). Without a limit it searches 800 nodes.
 
-    Raises TypeError for a position, model or setting of another type.
+    Raises TypeError for a position, model or setting of another type, ValueError for a negative
+    limit.
     """
     limits = {name: value for name, value in settings.items() if name in _LIMITS}
+    for name in limits.keys() - _NOT_COUNTS:
+        if limits[name] is not None:
+            if not isinstance(limits[name], Integral):
+                raise not_expected(name, limits[name], "int")
+            if limits[name] < 0:
+                raise ValueError(f"{name} is {limits[name]}, at least 0 is needed")
     options = {name: value for name, value in settings.items() if name not in _LIMITS}
     board = Board(position) if isinstance(position, str) else position
     check_type("position", board, Board)
