@@ -60,10 +60,15 @@ def options(**changes: int) -> core.Options:
 
 
 def test_a_policy_that_knows_better_cuts_off_earlier() -> None:
-    """A policy that ranks a short search's best move first, against one that ranks it last."""
+    """A policy that ranks a short search's best move first, against one that ranks it last.
+
+    Without the table, whose move would come before either.
+    """
     fractions = []
     for value in (0.0, -60.0):
-        engine = core.Engine("material", options(policy_depth=2, policy_nodes=50))
+        settings = options(policy_depth=3, policy_nodes=20)
+        settings.parts.table = False
+        engine = core.Engine("material", settings)
         every, by_first = 0, 0
         for sfen in (MIDDLE, MATSURI):
             limits = core.Limits()
@@ -78,11 +83,11 @@ def test_a_policy_that_knows_better_cuts_off_earlier() -> None:
                     engine.supply(key, moves, [value if m == best else -30.0 for m in moves])
                 engine.wait(1)
             of_depth, of_first = engine.cutoffs()
-            every += sum(of_depth[2:])
-            by_first += sum(of_first[2:])
+            every += sum(of_depth[3:])
+            by_first += sum(of_first[3:])
         assert every > 100
         fractions.append(by_first / every)
-    assert fractions[0] > fractions[1]
+    assert fractions[0] > fractions[1] + 0.03
 
 
 @functools.cache

@@ -11,9 +11,9 @@
 //   reward*              History Heuristic (Schaeffer 1983), Countermove, continuation history
 //   correction           Correction History (Stockfish)
 //
-// Capitalised names are pages of chessprogramming.org. The numbers are in constants.h. They
-// are of the first versions of the search, in centipawns of a pawn of 90 and by the orders of
-// magnitude that Stockfish has. Options::parts disables single parts.
+// Capitalised names are pages of chessprogramming.org. The numbers are in constants.h, tuned by
+// games; those here, in history.h and picker.cpp are of the first versions of the search and were
+// not. Options::parts disables single parts.
 #pragma once
 
 #include <algorithm>
@@ -178,6 +178,8 @@ std::optional<Score> Worker<E>::prune_early(Frame* f, Score alpha, Score beta, i
                                  [Histories::butterfly_index(above->current)]
                 << bonus;
         }
+        // The reduction that was meant: at low depth, most of it wasn't there to take. By what was
+        // taken, it loses (docs/results/alphabeta.md).
         if (c_.hindsight_more && above->reduction >= c_.hindsight_more && rise <= 0) ++depth;
         if (c_.hindsight_less && above->reduction >= 2048 && depth >= 2 &&
             rise > c_.hindsight_less) {
