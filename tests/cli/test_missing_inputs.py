@@ -31,6 +31,7 @@ COMMANDS = [
     "lab run label/none",
     "linear distill none.bin --data none.hcpe",
     "linear train kpp --data none.hcpe",
+    "linear train kpp --data a.hcpe --resume -o none",
     "linear train nnue --data none.hcpe",
     "linear train two-piece --data none.hcpe",
     "loop run none.toml",
@@ -46,6 +47,7 @@ COMMANDS = [
     "report none",
     "train none.toml",
     "train resnet5x64 --data none.hcpe",
+    "train resnet5x64 --data a.hcpe --resume -o none",
     "tune material none.toml -o t",
     "web none",
 ]
@@ -62,6 +64,33 @@ def test_a_missing_input_is_a_usage_error(
     errors = [line for line in done.output.splitlines() if line.startswith("Error: ")]
     assert len(errors) == 1
     assert "none" in errors[0]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            f"train resnet5x64 --data a.hcpe --set {override}"
+            for override in (
+                "loop.batch_size", "=3", "loop.batch=3", "loop.seed.x=3", "loop.batch_size=x",
+                "loop.batch_size=-1", "loss.eval_coef=high", "model.net=none",
+            )
+        ),
+        *(
+            f"linear train {kind} --data a.hcpe --set {override}"
+            for kind in ("kpp", "nnue", "two-piece")
+            for override in ("=3", "none=3", "epochs=-1" if kind == "nnue" else "threads=x")
+        ),
+        "train resnet5x64",
+    ],
+)  # fmt: skip
+def test_a_setting_that_cannot_be_is_a_usage_error(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.hcpe").touch()
+    done = CliRunner().invoke(group, command.split())
+    assert done.exit_code == 2, done.output
 
 
 def test_other_errors_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

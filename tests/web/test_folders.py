@@ -9,6 +9,7 @@ import pytest
 from web_pages import make_server
 
 from komadori.web.folders import Folders
+from komadori.web.lab_pages import LabPages
 
 
 def test_links_are_followed_only_to_models(tmp_path: Path) -> None:
@@ -71,3 +72,11 @@ def test_json_that_no_message_can_hold_affects_no_other_file(tmp_path: Path, val
             found = client.get(f"/api/{what}")
             assert found.status_code == 200, found.text
             assert "good" in found.text or what == "runs/run-bad/log"
+
+
+def test_a_lab_page_that_is_not_utf8_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "index.md").write_bytes(b"# P\xffges\n\ntext \xfe end\n")
+    pages = LabPages(Folders([tmp_path]))
+    assert [page.title for page in pages.list()] == ["P\N{REPLACEMENT CHARACTER}ges"]
+    assert "end" in pages.page(pages.list()[0].name)

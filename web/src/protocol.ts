@@ -591,6 +591,7 @@ export interface ScoredMoves {
 export interface SeatState {
   kind: 'human' | 'engine';
   name: string;
+  counts: 'playouts' | 'nodes';
 }
 
 export interface StartGame {

@@ -373,7 +373,7 @@ test('conditions without a limit name the default effort', () => {
   const terms = { ...ladder.terms, nodes: null, default_nodes: 100 };
   expect(termsText(terms)).toBe('100 nodes per move unless a player sets a limit, draw after 320 plies');
   language.value = 'ja';
-  expect(termsText(terms)).toContain('1手 100 ノード');
+  expect(termsText(terms)).toContain('1手あたり 100 ノード');
 });
 
 test('a ladder shows standings; a cell of its cross table selects the games', async () => {

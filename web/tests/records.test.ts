@@ -115,4 +115,12 @@ describe('records', () => {
     for (const third of ['+XXXX', '+2726', '+27２6FU', '+2726FUx'])
       expect(() => readGames(moves(third))).toThrow('illegal move at ply 3');
   });
+
+  test('a move line of KIF that is none is an error if moves follow, otherwise the end of the game', () => {
+    const head = '手合割：平手\n先手：A\n手数----指手---------消費時間--\n   1 ７六歩(77) ( 0:01/)\n';
+    const tail = '   3 ２六歩(27)\n   4 投了\n\n変化：2手\n   2 ８四歩(83)\n   3 同　歩(77)\n';
+    expect(usis(readGames(`${head}   2 ３四歩(33)\n${tail.replace('同　歩(77)', '２六歩(27)')}`)[0])).toEqual(['7g7f', '3c3d', '2g2f']);
+    for (const second of ['ほげ', 'XXXX', '3d', '中断']) expect(() => readGames(`${head}   2 ${second}\n${tail}`)).toThrow('illegal move at ply 2');
+    for (const end of ['中断', '謎の終わり']) expect(usis(readGames(`${head}   2 ${end}\n`)[0])).toEqual(['7g7f']);
+  });
 });

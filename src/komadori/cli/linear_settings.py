@@ -26,17 +26,17 @@ def read_settings(kind: type[T], given: Mapping[str, object], overrides: Iterabl
         name, equals, text = override.partition("=")
         if not equals or name not in types:
             names = ", ".join(types)
-            raise click.ClickException(f"--set {override}: KEY=VALUE with a key of {names}")
+            raise click.UsageError(f"--set {override}: KEY=VALUE with a key of {names}")
         try:
             changes[name] = _read(types[name], text)
         except (ValueError, KeyError):
-            raise click.ClickException(
+            raise click.UsageError(
                 f"--set {override}: {_EXPECTED[types[name]]} is needed"
             ) from None
     try:
         return kind(**changes)
     except ValueError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.UsageError(str(error)) from error
 
 
 def _read(kind: type, text: str) -> object:

@@ -96,7 +96,7 @@ def command(
             settings = training.load_config(config, overrides)
         train_files, test_files = data or settings.data.train, test or settings.data.test
         if not train_files:
-            raise click.ClickException(f"{config}: no games: give --data or set data.train")
+            raise click.UsageError(f"{config}: no games: give --data or set data.train")
         RunFolder(folder, resume=resume)  # raises before the games are read
         files = replace(settings.data, train=tuple(train_files), test=tuple(test_files))
         settings = replace(settings, data=files)
@@ -120,6 +120,8 @@ def command(
                 progress=bar,
                 stop=stop.is_set,
             )
+    except training.OverrideError as error:
+        raise click.UsageError(str(error)) from error
     except (
         LabError,
         training.ConfigError,

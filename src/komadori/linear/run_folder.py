@@ -23,6 +23,7 @@ from komadori.atomic import atomic_writer, check_writable, write_text
 from komadori.json_file import read_table
 from komadori.model_folder import LEARNER_STATE, has_learner_state
 from komadori.run_lock import RunLock
+from komadori.wording import no_such_file
 
 _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
@@ -43,7 +44,8 @@ def check_run_folder(path: Path, *, resume: bool) -> None:
     """
     is_begun = has_learner_state(path)
     if resume and not is_begun:
-        raise ValueError(f"{path}: nothing to resume")
+        missing = None if path.exists() else no_such_file(path)
+        raise ValueError(f"{path}: nothing to resume") from missing
     if is_begun and not resume:
         raise ValueError(f"{path}: holds a run already; resume it or choose another folder")
     if not resume and (other := _file_of_others(path)):

@@ -42,6 +42,16 @@ class ConfigError(ValueError):
     """An unknown setting, wrong type or value out of range; the text names key and file."""
 
 
+class OverrideError(ConfigError):
+    """The same in an override (`--set`)."""
+
+
+def _error(place: str, text: str) -> ConfigError:
+    """Return the error of a value that a file or an override has."""
+    kind = OverrideError if place.startswith("--set ") else ConfigError
+    return kind(f"{place}: {text}")
+
+
 def _default_net() -> NetConfig:
     return parse("resnet10x192")
 
@@ -346,7 +356,7 @@ def config_from_dict(
     for override in overrides:
         key, separator, text = override.partition("=")
         if not separator:
-            raise ConfigError(f"--set {override}: expected section.key=value")
+            raise OverrideError(f"--set {override}: expected section.key=value")
         _assign(merged, key.strip().split("."), _toml_value(text.strip()), override)
         origin[key.strip()] = override
     config = _build(Config, merged, "", where, origin)
@@ -384,7 +394,7 @@ def _assign(table: dict[str, Any], keys: list[str], value: Any, override: str) -
     for key in keys[:-1]:
         table = table.setdefault(key, {})
         if not isinstance(table, dict):
-            raise ConfigError(f"--set {override}: {key!r} is not a section")
+            raise OverrideError(f"--set {override}: {key!r} is not a section")
     table[keys[-1]] = value
 
 
@@ -399,14 +409,16 @@ def _build(cls: Any, table: Any, prefix: str, where: str, origin: Mapping[str, s
         own = f"{prefix}.{given}"
         key: str = _RENAMED.get(own, str(given))
         full = f"{prefix}.{key}" if prefix else key
-        place = f"--set {origin[full]}" if full in origin else where
+        within = (o for name, o in origin.items() if name == full or name.startswith(f"{full}."))
+        override = next(within, None)
+        place = f"--set {override}" if override is not None else where
         if key not in names:
-            raise ConfigError(f"{place}: unknown key {full!r}; known: {', '.join(names)}")
+            raise _error(place, f"unknown key {full!r}; known: {', '.join(names)}")
         if cls is ModelConfig and key == "net":
             values[key] = _net(value, full, place, origin)
         elif cls is LossConfig and key == "eval_coef" and isinstance(value, str):
             if value != "fit":
-                raise ConfigError(f'{place}: {full} must be a number or "fit", not {value!r}')
+                raise _error(place, f'{full} must be a number or "fit", not {value!r}')
             values[key] = 0.0
         elif hints[key] is str and full in origin:
             values[key] = _plain_text(value, origin[full])
@@ -416,16 +428,15 @@ def _build(cls: Any, table: Any, prefix: str, where: str, origin: Mapping[str, s
             try:
                 values[key] = convert(value, hints[key], full)
             except ValueError as error:
-                raise ConfigError(f"{place}: {error}") from error
+                raise _error(place, str(error)) from error
     try:
         return cls(**values)
     except ValueError as error:
         # Which of the values is wrong isn't known: name all overrides of the section.
         overrides = [origin[f"{prefix}.{key}"] for key in values if f"{prefix}.{key}" in origin]
         given = "".join(f" --set {override}" for override in overrides)
-        raise ConfigError(
-            f"{where}{f' with{given}' if given else ''}: [{prefix}] {error}"
-        ) from error
+        kind = OverrideError if given else ConfigError
+        raise kind(f"{where}{f' with{given}' if given else ''}: [{prefix}] {error}") from error
 
 
 def _net(value: Any, key: str, where: str, origin: Mapping[str, str]) -> NetConfig:
@@ -433,12 +444,12 @@ def _net(value: Any, key: str, where: str, origin: Mapping[str, str]) -> NetConf
         try:
             return parse(value)
         except UnknownNetError as error:
-            raise ConfigError(f"{where}: {key}: {error}") from error
+            raise _error(where, f"{key}: {error}") from error
     if not isinstance(value, Mapping) or "family" not in value:
-        raise ConfigError(f"{where}: {key} is a short name or a table with a family")
+        raise _error(where, f"{key} is a short name or a table with a family")
     family = FAMILIES.get(value["family"])
     if family is None:
         known = ", ".join(sorted(FAMILIES))
-        raise ConfigError(f"{where}: {key}.family: unknown {value['family']!r}; known: {known}")
+        raise _error(where, f"{key}.family: unknown {value['family']!r}; known: {known}")
     rest = {k: v for k, v in value.items() if k != "family"}
     return _build(family.config, rest, key, where, origin)

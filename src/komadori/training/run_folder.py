@@ -21,6 +21,7 @@ from komadori.training.errors import TrainingError
 from komadori.training.run_log import RunLog
 from komadori.training.schedule import is_due
 from komadori.training.setup import Setup
+from komadori.wording import no_such_file
 
 
 class RunFolder:
@@ -33,7 +34,8 @@ class RunFolder:
         self.path, self.is_resumed = path, resume
         self._restored = newest_checkpoint(path)
         if resume and self._restored is None:
-            raise TrainingError(f"{path}: nothing to resume: no checkpoint there")
+            missing = None if path.exists() else no_such_file(path)
+            raise TrainingError(f"{path}: nothing to resume: no checkpoint there") from missing
         if not resume and self._restored is not None:
             raise TrainingError(f"{path}: holds a run already; resume it or choose another")
         if not resume and (path / "run.json").exists():  # its log would be replaced

@@ -54,7 +54,10 @@ class LabPages:
         from markdown_it import MarkdownIt
 
         # The text is untrusted: escape all HTML except line breaks.
-        text = path.read_text(encoding="utf-8")
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise RefusedError("unknown_name", f"{name}: {error.strerror}") from error
         body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
         body = body.replace("&lt;br&gt;", "<br>")
         body = re.sub(r'href="([\w.-]+)\.md(#[\w-]*)?"', rf'href="\1?theme={theme}\2"', body)
@@ -75,10 +78,10 @@ class LabPages:
 
 def _title(path: Path) -> str:
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8", errors="replace") as file:
             for line in file:
                 if line.startswith("# "):
                     return line[2:].strip()
-    except (OSError, UnicodeDecodeError):
+    except OSError:
         pass
     return path.stem

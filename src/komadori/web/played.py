@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Literal
 
 from komadori.arena.game import Conditions, charge, judge
 from komadori.players import Decision
@@ -478,7 +479,12 @@ class Games:
             return _Seat(SeatState(kind="human", name=player.name))
         loop = asyncio.get_running_loop()
         engine = await loop.run_in_executor(self._pool, self._opponents.seat, player)
-        return _Seat(SeatState(kind="engine", name=player.name or engine.name), engine)
+        counts: Literal["playouts", "nodes"] = (
+            "playouts" if player.player.startswith("model:") else "nodes"
+        )
+        return _Seat(
+            SeatState(kind="engine", name=player.name or engine.name, counts=counts), engine
+        )
 
     def get(self, number: int) -> PlayedGame:
         """Return a game in progress. Raises RefusedError."""

@@ -140,6 +140,8 @@ class SeatState(Shape):
 
     kind: Literal["human", "engine"]
     name: str
+    counts: Literal["playouts", "nodes"] = "nodes"
+    """What an engine's `Thought.nodes` counts."""
 
 
 class ClockState(Shape):

@@ -106,7 +106,7 @@ function Notes({ game }: { game: GameState }) {
       {game.can_declare && game.phase === 'playing' && <p>{t('play.canDeclare')}</p>}
       {isWatching && thought && before && (thought.pv.length > 0 || thought.score_cp !== null || thought.mate_plies !== null) && (
         <p class="thought">
-          {thought.color === 'black' ? '▲' : '△'} {scoreText(thought.score_cp, thought.mate_plies)} {thought.nodes ? `· ${count(thought.nodes)} ${t('nodes')} · ` : ''}
+          {thought.color === 'black' ? '▲' : '△'} {scoreText(thought.score_cp, thought.mate_plies)} {thought.nodes ? `· ${count(thought.nodes)} ${t(game[thought.color].counts)} · ` : ''}
           <span>
             {lineOf(before.sfen, thought.pv.slice(0, 8), notation(), before.usi)
               .map(m => m.text)

@@ -51,6 +51,7 @@ export function readGames(text: string, name = ''): GameTree[] {
   const games = splitGames(normalise(trimmed)).map(part => {
     const format = detectRecordFormat(part);
     if (format === RecordFormatType.CSA) checkCsaMoves(part);
+    if (format === RecordFormatType.KIF) checkKifMoves(part);
     const record = readOne(part, format);
     if (record instanceof Error) throw new RecordError(wordsOf(record, format));
     const game = fromRecord(record);
@@ -113,6 +114,19 @@ function checkCsaMoves(text: string): void {
       ply += 1;
       if (!/^[+-]\d{4}[A-Z]{2}\s*$/.test(statement)) throw new RecordError(t('open.illegalMove', { ply }));
     }
+  }
+}
+
+/** Throws RecordError for a numbered line of KIF that is no move although moves follow: tsshogi takes it for the end
+ * of the game, and would lose them without a word. */
+function checkKifMoves(text: string): void {
+  let end = 0; // the number of a line that is no move
+  for (const line of text.split(/[\r\n]+/)) {
+    if (/^変化[：:]/.test(line)) end = 0;
+    const [, number, rest] = /^\s*(\d+)\s+(\S.*)$/.exec(line) ?? [];
+    if (!number) continue;
+    if (end) throw new RecordError(t('open.illegalMove', { ply: end }));
+    if (!/^(同|[1-9１-９][1-9１-９一二三四五六七八九])/.test(rest!)) end = Number(number);
   }
 }
 

@@ -53,6 +53,6 @@ function histogram(game, data, names) {
     view.append(s("text", { x: (i + 0.5) * cell, y: height - 5, "text-anchor": "middle" }, label));
   });
   view.append(s("path", { class: "axis", d: `M0 ${base}H${width}` }));
-  view.setAttribute("aria-label", names.map((name, turn) => `${name}: ${game.sides[turn].histogram.join(", ")}`).join("; "));
+  view.setAttribute("aria-label", names.map((name, turn) => `${name} ${game.sides[turn].histogram.join(" ")}`).join(" / "));
   return view;
 }
