@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -50,3 +51,24 @@ def test_defaults_are_shown_once_and_plainly(words: str) -> None:
         for text in shown:
             assert not re.search(r"\[default: \(|\]\]|Sentinel|Path\(|  ", text), (words, text)
             assert text.endswith("]"), text
+
+
+def test_a_folder_is_not_named_like_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--out game.html` is a mistake where a folder is written, in every command."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.html").mkdir()
+    folders = 0
+    for words, command in COMMANDS.items():
+        for option in command.params:
+            if not isinstance(option, click.Option) or "--out" not in option.opts:
+                continue
+            if "folder" not in (option.help or "").lower():
+                continue
+            folders += 1
+            context = click.Context(command, info_name=words)
+            for name in ("game.html", "x/NET.ONNX", "games.hcpe3"):
+                with pytest.raises(click.BadParameter, match="would be a folder"):
+                    option.type.convert(name, option, context)
+            for name in ("folder.html", "runs/v1.2", "x.y"):
+                assert option.type.convert(name, option, context) == Path(name), words
+    assert folders >= 15

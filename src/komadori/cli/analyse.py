@@ -23,7 +23,15 @@ from komadori.cli.analysis_engines import (
 )
 from komadori.cli.console import console, progress, say
 from komadori.cli.numbers import THREADS_OR_AUTO
-from komadori.cli.outputs import IsKind, check_outputs, force_option, holds, is_page, page_title
+from komadori.cli.outputs import (
+    IsKind,
+    OutputFolder,
+    check_outputs,
+    force_option,
+    holds,
+    is_page,
+    page_title,
+)
 from komadori.rules import BLACK, Board
 from komadori.search.defaults import ANALYSIS_LINES, ANALYSIS_NODES
 from komadori.usi.models import DEFAULT_PLAYER, names_network
@@ -166,7 +174,7 @@ class _Output:
     "-o",
     "--out",
     "output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputFolder(),
     help="Output folder. [default: beside each file]",
 )
 @click.option(

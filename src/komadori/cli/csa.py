@@ -11,6 +11,7 @@ from komadori.atomic import check_writable
 from komadori.cli.console import say
 from komadori.cli.game_options import MARGIN
 from komadori.cli.interrupt import InterruptError
+from komadori.cli.outputs import OutputFolder
 from komadori.wording import counted
 
 
@@ -39,7 +40,7 @@ from komadori.wording import counted
     type=MARGIN,
     help="Safety margin of the clock, in seconds.",
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for the game records.")
+@click.option("-o", "--out", type=OutputFolder(), help="Folder for the game records.")
 @click.option("--verbose", is_flag=True, help="Print every line of the protocol.")
 def command(
     player: str,

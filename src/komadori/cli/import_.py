@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.cli.outputs import OutputFolder
 from komadori.model_folder import CARD_FILE
 
 #: Suffixes of models of `komadori export`.
@@ -20,7 +21,7 @@ EXPORTED = (".onnx", ".xml")
     "-o",
     "--out",
     "output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputFolder(),
     help="Model folder to write. [default: the file's name without suffix]",
 )
 @click.option(

@@ -12,6 +12,7 @@ from komadori.cli.console import say
 from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
 from komadori.cli.network_options import DEVICE
 from komadori.cli.numbers import THREADS
+from komadori.cli.outputs import OutputFolder
 from komadori.shipped import experiment_path
 from komadori.wording import counted
 
@@ -257,7 +258,7 @@ def speed(
 @click.option(
     "-o",
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputFolder(),
     default=Path("runs/lab/report"),
     show_default=True,
     help="Folder of the pages.",

@@ -11,6 +11,7 @@ import click
 from komadori.cli.console import progress
 from komadori.cli.interrupt import hint_of_run
 from komadori.cli.numbers import THREADS
+from komadori.cli.outputs import OutputFolder
 from komadori.model_folder import has_learner_state
 from komadori.wording import counted
 
@@ -46,7 +47,7 @@ def data_options(
             default=Path(folder),
             show_default=True,
             help="Folder of the run.",
-            type=click.Path(file_okay=False, path_type=Path),
+            type=OutputFolder(),
         ),
         click.option("--resume", is_flag=True, help="Resume the run."),
         click.option("--threads", type=THREADS, help="CPU threads. [default: all cores]"),

@@ -10,6 +10,7 @@ import click
 from komadori.cli.console import console, progress
 from komadori.cli.linear_data import check_folder, hint_of_folder, megabytes
 from komadori.cli.numbers import THREADS
+from komadori.cli.outputs import OutputFolder
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     default=Path("runs/distilled"),
     show_default=True,
     help="Folder of the run.",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputFolder(),
 )
 @click.option("--from", "start", type=_FILE, help="nn.bin with the initial weights.")
 @click.option("--chunks", type=click.IntRange(min=1), help="Chunks of new positions. [default: 40]")

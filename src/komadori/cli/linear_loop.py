@@ -9,6 +9,7 @@ import click
 from komadori.cli.console import say
 from komadori.cli.loop import errors, hint_of_loop, work
 from komadori.cli.numbers import THREADS
+from komadori.cli.outputs import OutputFolder
 
 
 @click.command("loop")
@@ -45,7 +46,7 @@ from komadori.cli.numbers import THREADS
     default=Path("runs/loop"),
     show_default=True,
     help="Folder of the loop.",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputFolder(),
 )
 @click.option("--threads", type=THREADS, help="CPU threads. [default: all cores]")
 @click.option(

@@ -14,6 +14,7 @@ from komadori.cli.config_path import ConfigPath
 from komadori.cli.console import console, say
 from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
 from komadori.cli.numbers import THREADS
+from komadori.cli.outputs import OutputFolder
 from komadori.cpus import available_threads
 from komadori.shipped import experiment_names
 
@@ -27,7 +28,7 @@ _FOLDER = click.option(
     "-o",
     "--out",
     "folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputFolder(),
     help="Folder of the loop. [default: runs/NAME of the config]",
 )
 #: Seconds for a stage to end after a signal; then it is killed.

@@ -28,6 +28,27 @@ IsKind = Callable[[Path], bool]
 _HEAD = 256
 #: Bytes read of a page to find its generator; in older pages it follows the style sheet.
 _PAGE_HEAD = 1 << 20
+#: Suffixes that name a file.
+_FILE_SUFFIX = re.compile(
+    r"\.(bin|csa|csv|db|gz|hcpe[23]?|html|jkf|json|ki2|kif|md|npz|onnx|pdf|png|psv|pth?|safetensors"
+    r"|sfen|svg|toml|txt|usi|xz)",
+    re.IGNORECASE,
+)
+
+
+class OutputFolder(click.Path):
+    """A folder to write. A name with the suffix of a file is an error, unless there is such a
+    folder: who writes `--out game.html` expects a file.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if _FILE_SUFFIX.fullmatch(path.suffix) and not path.is_dir():
+            self.fail(f"{path} would be a folder; give a name without {path.suffix}", param, ctx)
+        return path
 
 
 def force_option(function: Callable[..., T]) -> Callable[..., T]:

@@ -8,13 +8,14 @@ import click
 
 from komadori.cli.console import say
 from komadori.cli.interrupt import hint
+from komadori.cli.outputs import OutputFolder
 
 
 @click.command()
 @click.option(
     "-o",
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputFolder(),
     default=Path("runs/quickstart"),
     show_default=True,
     help="Folder for the run, the models, the games and the page.",

@@ -8,7 +8,7 @@ import click
 
 from komadori.cli.console import say
 from komadori.cli.network_options import DEVICE
-from komadori.cli.outputs import check_outputs, force_option, is_page
+from komadori.cli.outputs import OutputFolder, check_outputs, force_option, is_page
 from komadori.model_folder import CHECKPOINTS
 
 
@@ -23,7 +23,7 @@ from komadori.model_folder import CHECKPOINTS
 @click.option(
     "-o",
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputFolder(),
     help="Folder for the page and its plots. [default: RUN/report]",
 )
 @click.option(

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from komadori.cli.interrupt import hint
+from komadori.cli.outputs import OutputFolder
 
 
 def resumed_folder(
@@ -27,7 +28,7 @@ def resumed_folder(
         "--out",
         "folder",
         required=required,
-        type=click.Path(file_okay=False, path_type=Path),
+        type=OutputFolder(),
         is_eager=True,
         callback=callback,
         help=help,

@@ -12,6 +12,7 @@ import click
 from komadori.cli.config_path import ConfigPath
 from komadori.cli.console import console
 from komadori.cli.interrupt import InterruptError, hint_of_run, interrupt_sets
+from komadori.cli.outputs import OutputFolder
 from komadori.model_folder import newest_checkpoint
 from komadori.wording import counted
 
@@ -38,7 +39,7 @@ from komadori.wording import counted
     "-o",
     "--out",
     "run_dir",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputFolder(),
     help="Folder of the run. [default: runs/NAME of the config]",
 )
 @click.option("--resume", is_flag=True, help="Resume from the run's newest checkpoint.")

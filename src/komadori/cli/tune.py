@@ -24,6 +24,7 @@ from komadori.cli.game_options import (
     parse_clock,
 )
 from komadori.cli.numbers import THREADS
+from komadori.cli.outputs import OutputFolder
 from komadori.wording import counted, duration
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def alphabeta_example() -> str:
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=OutputFolder(),
     help="Folder for results and page; an existing tuning is resumed.",
 )
 @click.option(
