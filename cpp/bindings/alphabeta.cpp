@@ -173,9 +173,10 @@ void bind_alphabeta(nb::module_& m) {
         .def_ro("declares_win", &Result::declares_win)
         .def_ro("lines", &Result::lines);
 
-    nb::class_<Engine>(m, "Engine",
-                       "Searches in the background, without the GIL. To be used by one thread; "
-                       "stop and ponderhit may be called from any.")
+    nb::class_<Engine>(
+        m, "Engine",
+        "Searches in the background, without the GIL. What needs the engine for itself "
+        "waits until no search runs.")
         .def(nb::new_(&make_engine), nb::arg("evaluator"), nb::arg("options"))
         .def_prop_ro("options", &Engine::options, nb::rv_policy::copy)
         .def("set_options", &Engine::set_options, nb::arg("options"), nb::call_guard<ReleaseGil>())

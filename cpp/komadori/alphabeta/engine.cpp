@@ -27,7 +27,8 @@ Engine::~Engine() {
 }
 
 void Engine::set_options(const Options& options) {
-    result();
+    std::lock_guard control(control_);
+    wait_for_search();
     bool resized = std::size_t(options.hash_mb) << 20 != shared_.table.bytes();
     bool rethreaded = std::size_t(options.threads) != workers_.size();
     if (resized) shared_.table.resize(std::size_t(options.hash_mb));
@@ -41,20 +42,23 @@ void Engine::set_options(const Options& options) {
 }
 
 void Engine::new_game() {
-    result();
+    std::lock_guard control(control_);
+    wait_for_search();
     shared_.table.clear();
     shared_.policy.clear();
     for (auto& worker : workers_) worker->new_game();
 }
 
 Score Engine::evaluate(const Position& position) {
-    result();
+    std::lock_guard control(control_);
+    wait_for_search();
     return workers_.front()->evaluate(position);
 }
 
 std::uint64_t Engine::evaluator_mismatches(const Position& start, std::uint64_t steps,
                                            std::uint64_t seed) {
-    result();
+    std::lock_guard control(control_);
+    wait_for_search();
     return workers_.front()->evaluator_mismatches(start, steps, seed);
 }
 
@@ -65,7 +69,8 @@ std::uint64_t Engine::nodes() const {
 }
 
 Cutoffs Engine::cutoffs() {
-    result();
+    std::lock_guard control(control_);
+    wait_for_search();
     Cutoffs sum;
     for (const auto& worker : workers_) {
         for (int d = 0; d < Cutoffs::DEPTHS; ++d) {
@@ -86,7 +91,7 @@ void Engine::apply_time(const Limits& limits) {
 }
 
 void Engine::prepare(const Limits& limits) {
-    result();
+    wait_for_search();
     constexpr std::size_t MAX_PRIORS = 100'000;
     if (shared_.policy.size() > MAX_PRIORS) shared_.policy.clear();
     shared_.limits = limits;
@@ -94,18 +99,23 @@ void Engine::prepare(const Limits& limits) {
     shared_.started_ms = now_ms();
     shared_.node_budget.reset(limits.nodes);
     apply_time(limits);
+    std::lock_guard lock(mutex_);
     unread_.clear();
     result_ = {};
     searching_.store(true, std::memory_order_release);
 }
 
-const Result& Engine::search(const Position& position, const Limits& limits) {
-    prepare(limits);
+Result Engine::search(const Position& position, const Limits& limits) {
+    {
+        std::lock_guard control(control_);
+        prepare(limits);
+    }
     run(position);
-    return result_;
+    return result();
 }
 
 void Engine::start(const Position& position, const Limits& limits) {
+    std::lock_guard control(control_);
     prepare(limits);
     if (thread_.joinable()) thread_.join();
     try {
@@ -216,7 +226,12 @@ void Engine::ponderhit(const Limits& limits) {
     changed_.notify_all();
 }
 
-const Result& Engine::result() {
+void Engine::wait_for_search() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !is_searching(); });
+}
+
+Result Engine::result() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !is_searching(); });
     return result_;

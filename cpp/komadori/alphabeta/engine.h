@@ -150,7 +150,8 @@ struct Result {
     std::vector<Info> lines;
 };
 
-// To be used by one thread; stop() and ponderhit() may be called from any.
+// Methods may be called from any thread; those that need the engine for themselves wait until no
+// search runs.
 class Engine {
   public:
     explicit Engine(WorkerFactory factory, const Options& options);
@@ -173,7 +174,7 @@ class Engine {
     // Starts a search in the background; the position is copied.
     void start(const Position& position, const Limits& limits);
     // Searches on the calling thread, which saves starting one; helpers still get their own.
-    const Result& search(const Position& position, const Limits& limits);
+    Result search(const Position& position, const Limits& limits);
     // Waits at most this long for new lines, policy requests or the end of the search. Returns and
     // removes the new lines.
     std::vector<Info> wait(std::int64_t timeout_ms);
@@ -192,13 +193,14 @@ class Engine {
     // Continues the search under new limits, with time counted from now.
     void ponderhit(const Limits& limits);
     // Waits for the end of the search.
-    const Result& result();
+    Result result();
 
     std::uint64_t nodes() const;
     std::size_t table_bytes() const { return shared_.table.bytes(); }
     const TranspositionTable& table() const { return shared_.table; }
 
   private:
+    void wait_for_search();
     void prepare(const Limits& limits);
     void run(Position position);
     void apply_time(const Limits& limits);
@@ -207,6 +209,7 @@ class Engine {
     Shared shared_;
     std::vector<std::unique_ptr<AnyWorker>> workers_;
     std::thread thread_;
+    std::mutex control_;  // held by what starts a search or needs that none runs; before mutex_
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Info> unread_;

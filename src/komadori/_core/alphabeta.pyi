@@ -283,7 +283,7 @@ class Result:
 
 class Engine:
     """
-    Searches in the background, without the GIL. To be used by one thread; stop and ponderhit may be called from any.
+    Searches in the background, without the GIL. What needs the engine for itself waits until no search runs.
     """
 
     def __init__(self, evaluator: str, options: Options) -> None: ...

@@ -20,9 +20,11 @@ from komadori.search.memory import check_memory
 from komadori.search.protocol import (
     Info,
     Limits,
+    OneAtATime,
     SearchResult,
     StopEvent,
     check_searchmoves,
+    one_at_a_time,
 )
 from komadori.search.resigning import Resigning, ResignRule
 from komadori.wording import check_type
@@ -154,7 +156,7 @@ def score_of(win_rate: float) -> float:
     return score_from_win_rate(win_rate, ELMO_COEF, limit_cp=6000.0)
 
 
-class AlphaBetaSearcher:
+class AlphaBetaSearcher(OneAtATime):
     """Alpha-beta search (a `search.Searcher`).
 
     The transposition table and move histories are kept between moves until `new_game`.
@@ -184,6 +186,7 @@ class AlphaBetaSearcher:
             raise ValueError("the evaluation material takes no weights")
         if policy is not None:
             _check_policy(policy)
+        super().__init__()
         self.evaluation = evaluation
         self._options = options or AlphaBetaOptions()
         check_memory("the transposition table", self._options.hash_mb)
@@ -199,6 +202,7 @@ class AlphaBetaSearcher:
         return self._options
 
     @options.setter
+    @one_at_a_time
     def options(self, options: AlphaBetaOptions) -> None:
         check_memory("the transposition table", options.hash_mb)
         previous, self._options = self._options, options
@@ -256,10 +260,12 @@ class AlphaBetaSearcher:
         size: int = self._engine.table_bytes
         return size
 
+    @one_at_a_time
     def set_position(self, board: Board) -> None:
         check_type("board", board, Board)
         self._board = board.copy()
 
+    @one_at_a_time
     def new_game(self) -> None:
         self._engine.new_game()
         self._resigning.new_game()
@@ -276,6 +282,7 @@ class AlphaBetaSearcher:
     def ponderhit(self, limits: Limits) -> None:
         self._engine.ponderhit(self._core_limits(limits))
 
+    @one_at_a_time
     def search(
         self,
         limits: Limits,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from komadori.rules import Board, Move
 from komadori.wording import check_type
+
+M = TypeVar("M", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,33 @@ class StopEvent(threading.Event):
                 self._functions.remove(function)
 
 
+class OneAtATime:
+    """A searcher whose `one_at_a_time` methods exclude each other."""
+
+    def __init__(self) -> None:
+        self._in_use = threading.Lock()
+
+
+def one_at_a_time(method: M) -> M:
+    """Decorate a method that needs the searcher for itself.
+
+    It raises RuntimeError while another such method runs, in another thread or as the caller of
+    `on_info`.
+    """
+
+    @functools.wraps(method)
+    def exclusive(self: OneAtATime, *arguments: Any, **options: Any) -> Any:
+        lock = self._in_use
+        if not lock.acquire(blocking=False):
+            raise RuntimeError("the searcher is already searching; use one searcher per thread")
+        try:
+            return method(self, *arguments, **options)
+        finally:
+            lock.release()
+
+    return cast("M", exclusive)
+
+
 def check_searchmoves(limits: Limits, board: Board) -> None:
     """Raise ValueError if `searchmoves` is not empty and contains no legal move."""
     check_type("limits", limits, Limits)
@@ -136,7 +166,10 @@ class SearchResult:
 
 @runtime_checkable
 class Searcher(Protocol):
-    """Finds moves. Runs one search at a time; `stop` may be set from any thread."""
+    """Finds moves. Runs one search at a time; `stop` may be set from any thread.
+
+    During a search, another one, `set_position`, `new_game` and new options raise RuntimeError.
+    """
 
     def set_position(self, board: Board) -> None:
         """Set the position to search, with the moves that led to it; earlier work is reused."""

@@ -20,7 +20,14 @@ from komadori.search.lines import root_lines
 from komadori.search.memory import check_memory
 from komadori.search.options import TREE_SETTINGS, PuctOptions
 from komadori.search.pipeline import Pipeline, RootSource, slot_batches
-from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
+from komadori.search.protocol import (
+    Info,
+    Limits,
+    OneAtATime,
+    SearchResult,
+    check_searchmoves,
+    one_at_a_time,
+)
 from komadori.search.reclaiming import Reclaimer
 from komadori.search.resigning import Resigning, ResignRule
 from komadori.search.root_mate import (
@@ -36,7 +43,7 @@ from komadori.wording import check_type
 POLL_S = 0.01
 
 
-class PuctSearcher:
+class PuctSearcher(OneAtATime):
     """Tree search with a policy and value network (a `search.Searcher`).
 
     With a fixed number of nodes the result depends only on the evaluator's outputs, the options
@@ -45,6 +52,7 @@ class PuctSearcher:
     """
 
     def __init__(self, evaluator: Evaluator, options: PuctOptions | None = None) -> None:
+        super().__init__()
         self.evaluator = evaluator
         self.batches = slot_batches(evaluator)
         self.mate_fraction = mate_fraction(evaluator)
@@ -70,6 +78,7 @@ class PuctSearcher:
         return self._options
 
     @options.setter
+    @one_at_a_time
     def options(self, options: PuctOptions) -> None:
         self.reclaimer.wait()
         if options.memory_mb != self._options.memory_mb:
@@ -102,11 +111,13 @@ class PuctSearcher:
         """Moves made by the mate search of the last search."""
         return self._mate.nodes
 
+    @one_at_a_time
     def set_position(self, board: Board) -> None:
         check_type("board", board, Board)
         self._board = board.copy()
         self._is_placed = False
 
+    @one_at_a_time
     def new_game(self) -> None:
         self.reclaimer.wait()
         self._tree.clear()
@@ -131,6 +142,7 @@ class PuctSearcher:
         self._root = self._tree.add_root()
         self._is_placed = False
 
+    @one_at_a_time
     def search(
         self,
         limits: Limits,

@@ -14,11 +14,18 @@ from komadori.encoding.value import DLSHOGI_COEF
 from komadori.inference import Evaluator, evaluate
 from komadori.rules import Board, Move, Repetition
 from komadori.search.lines import score_cp
-from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
+from komadori.search.protocol import (
+    Info,
+    Limits,
+    OneAtATime,
+    SearchResult,
+    check_searchmoves,
+    one_at_a_time,
+)
 from komadori.wording import check_type, names_arguments
 
 
-class _TreelessSearcher:
+class _TreelessSearcher(OneAtATime):
     """Scores every legal move once and plays the best, or samples one.
 
     With `temperature` 0 the best move is played; ties go to the first move, or are broken at
@@ -34,6 +41,7 @@ class _TreelessSearcher:
         seed: int | None = None,
         eval_coef: float = DLSHOGI_COEF,
     ) -> None:
+        super().__init__()
         self.evaluator = evaluator
         self.temperature = temperature
         self.eval_coef = eval_coef
@@ -41,10 +49,12 @@ class _TreelessSearcher:
         self._random = np.random.default_rng(seed)
         self._board = Board()
 
+    @one_at_a_time
     def set_position(self, board: Board) -> None:
         check_type("board", board, Board)
         self._board = board.copy()
 
+    @one_at_a_time
     def new_game(self) -> None:
         self._random = np.random.default_rng(self._seed)
 
@@ -54,6 +64,7 @@ class _TreelessSearcher:
     def close(self) -> None:
         pass
 
+    @one_at_a_time
     def search(
         self,
         limits: Limits,

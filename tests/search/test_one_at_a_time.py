@@ -1,0 +1,95 @@
+"""A searcher runs one search at a time: a second one, of another thread or inside a callback, is an
+error, not the end of the process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from komadori import inference, search
+from komadori._core import alphabeta as core
+from komadori.rules import Board
+from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
+from komadori.search.protocol import Info, Limits
+
+MAKE: dict[str, Callable[[], search.Searcher]] = {
+    "alphabeta": lambda: AlphaBetaSearcher("material", options=AlphaBetaOptions(hash_mb=1)),
+    "puct": lambda: search.PuctSearcher(inference.load("uniform")),
+    "policy": lambda: search.PolicySearcher(inference.load("uniform")),
+    "one-ply": lambda: search.OnePlySearcher(inference.load("uniform")),
+}
+MESSAGE = "already searching; use one searcher per thread"
+
+
+@pytest.mark.parametrize("kind", MAKE)
+@pytest.mark.parametrize("other", ["search", "set_position", "new_game"])
+def test_a_searcher_in_use_rejects_what_would_change_it(kind: str, other: str) -> None:
+    searcher = MAKE[kind]()
+    arguments = {"search": [Limits(nodes=1)], "set_position": [Board()], "new_game": []}[other]
+    errors: list[str] = []
+
+    def call() -> None:
+        try:
+            getattr(searcher, other)(*arguments)
+        except RuntimeError as error:
+            errors.append(str(error))
+
+    def on_info(_info: Info) -> None:
+        if not errors:
+            thread = threading.Thread(target=call)
+            thread.start()
+            thread.join()
+            call()  # of the thread that searches
+
+    searcher.search(Limits(nodes=300), on_info)
+    assert len(errors) >= 2
+    assert all(MESSAGE in error for error in errors)
+    searcher.set_position(Board())
+    assert searcher.search(Limits(nodes=10)).best_move is not None
+    searcher.close()
+
+
+@pytest.mark.parametrize("kind", ["alphabeta", "puct"])
+def test_a_searcher_in_use_keeps_its_options(kind: str) -> None:
+    searcher = MAKE[kind]()
+    assert isinstance(searcher, AlphaBetaSearcher | search.PuctSearcher)
+    errors: list[str] = []
+
+    def on_info(_info: Info) -> None:
+        with pytest.raises(RuntimeError) as caught:
+            searcher.set_option(multipv=3)
+        errors.append(str(caught.value))
+
+    searcher.search(Limits(nodes=300), on_info)
+    assert errors
+    assert MESSAGE in errors[0]
+    assert searcher.options.multipv == 1
+    searcher.close()
+
+
+def test_the_core_runs_the_searches_of_several_threads_one_after_another() -> None:
+    options = AlphaBetaOptions(hash_mb=1, threads=2).to_core()
+    engine = core.Engine("material", options)
+    position, limits = Board(), core.Limits()
+    limits.nodes = 200
+    found: list[int | None] = []
+
+    def work(number: int) -> None:
+        for turn in range(30):
+            if number == 0 and turn % 3 == 0:
+                engine.new_game()
+                engine.set_options(AlphaBetaOptions(hash_mb=1, threads=1 + turn % 2).to_core())
+            if number % 2:
+                engine.start(position, limits)
+                engine.result()
+            else:
+                found.append(engine.search(position, limits).best)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 60
