@@ -212,6 +212,15 @@ def test_choice_uses_all_openings_before_one_returns() -> None:
     assert chosen == choose(openings, 12, seed=1)
 
 
+def test_openings_may_come_from_an_iterator() -> None:
+    openings = arena.random_openings(2, 4)
+    assert choose(iter(openings), 5, seed=1) == choose(openings, 5, seed=1)
+    result = arena.play_match("random", "random", games=6, openings=iter(openings))
+    assert len(result.games) == 6
+    with pytest.raises(arena.OpeningError, match="no openings"):
+        choose(iter(()), 5, seed=1)
+
+
 # ---------------------------------------------------------------------------- matches
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -144,7 +144,7 @@ def play_match(
     b: PlayerSource,
     *,
     games: int = 100,
-    openings: Sequence[Opening] | None = None,
+    openings: Iterable[Opening] | None = None,
     opening_plies: int = DEFAULT_OPENING_PLIES,
     seed: int = 0,
     concurrency: int = 1,
@@ -184,6 +184,8 @@ def play_match(
     check_type("conditions", conditions, Conditions)
     if sprt is not None:
         check_type("sprt", sprt, elo.Sprt)
+    if openings is not None:
+        openings = list(openings)
     for opening in openings or ():
         check_type("openings", opening, Opening)
     suffixes = [records] if isinstance(records, str) else list(records or ())

@@ -7,7 +7,7 @@ openings need not be balanced; balanced ones are more informative.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -184,14 +184,15 @@ def distinct(openings: Iterable[Opening]) -> list[Opening]:
     return list(dict.fromkeys(openings))
 
 
-def choose(openings: Sequence[Opening], count: int, seed: int) -> list[Opening]:
+def choose(openings: Iterable[Opening], count: int, seed: int) -> list[Opening]:
     """Choose `count` openings in an order given by `seed`; all are used before any repeats."""
-    if not openings:
+    available = list(openings)  # an iterator can be read only once
+    if not available:
         raise OpeningError("there are no openings to choose from")
     rng = random.Random(f"choose {seed}")
     chosen: list[Opening] = []
     while len(chosen) < count:
-        shuffled = list(openings)
+        shuffled = available.copy()
         rng.shuffle(shuffled)
         chosen += shuffled
     return chosen[:count]
