@@ -173,6 +173,29 @@ def test_errors_of_right_types_stay_as_they_are() -> None:
         example()
 
 
+class Words:
+    """Not a Sequence, but it works as one."""
+
+    def __getitem__(self, index: int) -> str:
+        return "a"
+
+
+def test_an_error_of_a_callback_stays_as_it_is() -> None:
+    @names_arguments
+    def call(words: Sequence[str], callback: Callable[[str], object]) -> object:
+        return callback(words[0])
+
+    scope: dict[str, Any] = {"__name__": "notebook"}
+    source = "def own(word):\n    return {}[word]\ndef library(word):\n    return json.loads(3)\n"
+    exec(compile(f"import json\n{source}", "<cell 1>", "exec"), scope)
+    with pytest.raises(KeyError, match="a"):
+        call(Words(), scope["own"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="JSON object must be"):
+        call(Words(), scope["library"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"words: expected Sequence\[str\], got Words"):
+        call(Words(), str.__add__)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", ["nodes", "playouts", "movetime_ms", "depth", "mate"])
 def test_a_limit_of_a_search_is_checked_before_it(name: str) -> None:
     for wrong in ("10", 1.5, [1]):

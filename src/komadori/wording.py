@@ -87,7 +87,7 @@ def names_arguments(target: F) -> F:
     becomes a TypeError that names the argument.
 
     Types are compared with the annotations only after an error, so correct calls cost no time and
-    what works isn't refused.
+    what works isn't refused. An error of the caller's own code, such as a callback, stays as it is.
     """
     if isinstance(target, type):
         kind: Any = target
@@ -99,11 +99,34 @@ def names_arguments(target: F) -> F:
         try:
             return target(*arguments, **options)
         except (TypeError, AttributeError, KeyError) as error:
-            if wrong := _wrong_argument(target, arguments, options):
-                raise wrong from error
-            raise
+            wrong = None
+            if not _is_of_callers_code(error, target):
+                wrong = _wrong_argument(target, arguments, options)
+            if wrong is None:
+                raise
+            raise wrong from error
 
     return cast("F", named)
+
+
+def _is_of_callers_code(error: BaseException, function: Callable[..., Any]) -> bool:
+    """Return whether an error that left the function came from code that it called and that
+    belongs neither to its own package nor to an installed one.
+    """
+    import sysconfig
+
+    own = __name__.partition(".")[0], function.__module__.partition(".")[0]
+    installed = tuple(sysconfig.get_path(name) for name in _INSTALLED)
+    traceback = error.__traceback__
+    while traceback is not None:
+        scope = traceback.tb_frame.f_globals
+        package = str(scope.get("__name__", "")).partition(".")[0]
+        # Frames of Cython name their source, not the installed file.
+        file = scope.get("__file__") or traceback.tb_frame.f_code.co_filename
+        if package not in own and not str(file).startswith(("<frozen", *installed)):
+            return True
+        traceback = traceback.tb_next
+    return False
 
 
 def _wrong_argument(
@@ -134,6 +157,8 @@ def _wrong_argument(
     return None
 
 
+#: Paths of installed code, as named by sysconfig.
+_INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")
 #: Types by the names that annotations give them.
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "int": numbers.Integral,
