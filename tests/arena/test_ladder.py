@@ -207,6 +207,9 @@ def test_a_player_whose_files_change_plays_no_more(path: Path, tmp_path: Path) -
         weights.write_bytes(b"2")
         with pytest.raises(LadderError, match=r"w\.npz has changed since 'w'"):
             ladder.play(2, among=["w"])
+        weights.unlink()
+        with pytest.raises(LadderError, match=r"w\.npz of 'w' is missing; relative paths"):
+            ladder.play(2, among=["w"])
 
 
 def test_the_next_pairing_is_where_most_is_learned(tmp_path: Path) -> None:

@@ -41,6 +41,10 @@ def run(*words: str | Path) -> Result:
         (OSError("our message"), "our message"),
         (MemoryError(), "not enough memory"),
         (MemoryError("std::bad_alloc"), "not enough memory"),
+        (
+            ImportError("libtorch_cpu.so: failed to map segment from shared object"),
+            "not enough memory: libtorch_cpu.so: failed to map segment from shared object",
+        ),
         (RecordError("x.csa: damaged"), "x.csa: damaged"),
         (
             ModuleNotFoundError("No module named 'torch.x'", name="torch.x"),

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sqlite3
 import tempfile
 import time
@@ -394,6 +395,9 @@ class Ladder:
                     raise LadderError(
                         f"{path} has changed since {player.name!r} was added: "
                         "add it under a new name"
+                        if os.path.exists(path)  # noqa: PTH110
+                        else f"{path} of {player.name!r} is missing; relative paths count from "
+                        "the working directory"
                     )
         ((played,),) = self._rows(
             "SELECT COUNT(*) FROM games WHERE (black, white) IN (VALUES (?, ?), (?, ?))",

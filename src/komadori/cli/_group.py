@@ -46,6 +46,8 @@ BUG = "a bug in komadori"
 _HELP_WIDTH = 100
 #: Exit status of a usage error, also of an input that doesn't exist.
 USAGE = 2
+#: Errors of the dynamic linker without enough address space.
+_NO_MEMORY = re.compile("failed to map segment|cannot allocate memory", re.IGNORECASE)
 #: Names of files may hold line breaks; an error is one line.
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 
@@ -127,6 +129,8 @@ def describe(error: BaseException) -> str:
         return _describe_os_error(error)
     if isinstance(error, MemoryError):
         return not_enough_memory(error)
+    if _NO_MEMORY.search(str(error)):  # torch's and OpenVINO's libraries are large
+        return f"not enough memory: {' '.join(str(error).split())}"
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
         extra = _EXTRAS.get(package)
