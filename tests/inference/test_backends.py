@@ -520,3 +520,43 @@ def test_a_searcher_with_a_closed_evaluator_says_so(name: str, model: Path) -> N
     with pytest.raises(InferenceError, match="closed"):
         searcher.search(search.Limits(nodes=10))
     searcher.close()
+
+
+FORK = """\
+import multiprocessing, sys
+from komadori import inference
+from komadori.rules import Board
+
+evaluator = inference.load(sys.argv[1], sys.argv[2])
+inference.policy(Board(), evaluator)
+
+def work(_):
+    try:
+        return len(inference.policy(Board(), evaluator))
+    except inference.InferenceError as error:
+        return str(error)
+    finally:
+        evaluator.close()
+
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    print(pool.map(work, [0])[0])
+print(len(inference.policy(Board(), evaluator)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+@pytest.mark.parametrize("backend", [*BACKENDS, "fake"])
+def test_an_evaluator_loaded_before_a_fork_is_an_error_not_a_hang(
+    backend: str, model: Path
+) -> None:
+    words = ("uniform", "auto") if backend == "fake" else (str(model), backend)
+    done = subprocess.run(
+        [sys.executable, "-c", FORK, *words], capture_output=True, text=True, timeout=120
+    )
+    child, parent = done.stdout.splitlines()
+    assert parent == "30"
+    if backend == "fake":
+        assert child == "30"
+    else:
+        assert child.startswith(f"{model.name}: loaded before this process was forked; load it in")
+    assert done.returncode == 0

@@ -48,6 +48,7 @@ class _Fake(Described):
     """Base class: slots of plain arrays; subclasses fill the outputs in `_evaluate`."""
 
     name = "fake"
+    _has_threads = False
 
     def __init__(
         self,

@@ -29,6 +29,10 @@ def best_precision() -> str:
     return "bfloat16" if "BF16" in able else "float32"
 
 
+#: Evaluators closed in a process forked after they were loaded, never destroyed there.
+_of_parents: list[OpenVinoEvaluator] = []
+
+
 class OpenVinoEvaluator(Described):
     """Runs a network on the CPU, one thread per stream, reading the slots' arrays in place.
 
@@ -190,6 +194,9 @@ class OpenVinoEvaluator(Described):
 
     def close(self) -> None:
         self._is_closed = True
+        if self._is_forked():  # the destructor would wait for threads that this process lacks
+            _of_parents.append(self)
+            return
         for request in self._requests:
             with contextlib.suppress(RuntimeError):
                 request.wait()

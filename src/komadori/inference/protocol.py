@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +26,31 @@ class ModelError(ValueError):
 
 
 class Described:
-    """Mixin: a repr with the backend, the tables and the batch size; whether it was closed."""
+    """Mixin: a repr with the backend, the tables and the batch size; whether it can be used."""
 
     _is_closed = False
+    #: Whether batches run in threads, which a forked process lacks.
+    _has_threads = True
+    _process: int
+
+    def __new__(cls, *_arguments: Any, **_options: Any) -> Self:
+        made = super().__new__(cls)
+        made._process = os.getpid()
+        return made
+
+    def _is_forked(self) -> bool:
+        return os.getpid() != self._process
 
     def _check_open(self) -> None:
-        """Raise InferenceError if the evaluator was closed."""
+        """Raise InferenceError if the evaluator was closed, or loaded before a fork."""
+        own: Any = self
         if self._is_closed:
-            own: Any = self
             raise InferenceError(f"{getattr(own, 'model', own.name)}: the evaluator is closed")
+        if self._has_threads and self._is_forked():
+            raise InferenceError(
+                f"{getattr(own, 'model', own.name)}: loaded before this process was forked; load "
+                'it in each process, or start processes with "spawn"'
+            )
 
     def __repr__(self) -> str:
         own: Any = self
