@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import errno
 import re
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -75,6 +76,16 @@ def test_a_system_error_that_a_command_passes_on_names_the_file_first(tmp_path: 
     result = run("install-engine", "--out", "/proc/nowhere/engine.sh")
     assert result.output == "Error: /proc/nowhere: No such file or directory\n"
     assert result.exit_code == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_an_output_folder_that_is_a_broken_link_is_named_as_one(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("nowhere/deep")
+    result = run("match", "random", "material", "--games", "2", "--max-plies", "8", "-o", str(link))
+    assert result.output == f"Error: {link} is a link to nowhere/deep, which doesn't exist\n"
+    assert result.exit_code == 1
+    assert link.is_symlink()
 
 
 def test_analyze_is_an_alias() -> None:

@@ -154,6 +154,8 @@ def _describe_os_error(error: OSError) -> str:
         path = Path(os.fsdecode(error.filename))
         if blocking := file_in_the_way(path if error.errno == errno.EEXIST else path.parent):
             return ("" if blocking == path else f"{path}: ") + f"{blocking} is a file, not a folder"
+        if path.is_symlink() and not path.exists():
+            return f"{path} is a link to {path.readlink()}, which doesn't exist"
     second = f" -> {error.filename2}" if error.filename2 is not None else ""
     return f"{error.filename}{second}: {error.strerror}"
 
