@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from komadori.wording import size
+from komadori.wording import plain_number, size
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,22 @@ from komadori.wording import size
 )
 def test_a_size_has_a_fitting_unit(count: int, text: str) -> None:
     assert size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (11749.3, 4, "11749"),
+        (144.06, 4, "144.1"),
+        (26.97, 4, "26.97"),
+        (0.00012345, 4, "0.0001234"),
+        (2147483647, 15, "2147483647"),
+        (1048576.0, 15, "1048576"),
+        (0.1, 15, "0.1"),
+        (-200.0, 4, "-200"),
+        (0.0, 4, "0"),
+        (1e15, 15, "1000000000000000"),
+    ],
+)
+def test_numbers_without_exponents(value: float, digits: int, text: str) -> None:
+    assert plain_number(value, digits) == text

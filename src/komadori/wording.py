@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import math
 import numbers
 import os
 import re
@@ -45,6 +46,15 @@ def what_is_wrong(error: Exception) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Format a number with its noun: `1 game`, `2,000 games`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def plain_number(value: float, digits: int = 15) -> str:
+    """Format a number without an exponent: all digits of its integer part, and decimals up to that
+    many significant digits.
+    """
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def duration(seconds: float) -> str:

@@ -237,7 +237,11 @@ def test_parameters_that_the_engine_does_not_take_are_refused_before_the_first_g
 @pytest.mark.parametrize(
     ("player", "parameter", "message"),
     [
-        ("model:random:1", Parameter("C_init", 144, 10, 1e6, 1), "from 10 to 1e.06, but .* takes"),
+        (
+            "model:random:1",
+            Parameter("C_init", 144, 10, 1e6, 1),
+            "from 10 to 1000000, but .* takes",
+        ),
         ("alphabeta?Eval=material", Parameter("MultiPV", 1, 0, 3, 1), "MultiPV is from 0 to 3"),
         ("alphabeta?Eval=material", Parameter("NodesLimit", 1, 0, 3, 1), "only options of the se"),
         ("alphabeta?Eval=material", Parameter("C_init", 1, 0, 3, 1), "no option 'C_init'"),

@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Group
+from rich.table import Column, Table
 
 from komadori.cli._group import BUG, group
+from komadori.cli.console import console
 from komadori.inference.synthetic import write_random_resnet
 from komadori.records import Game, sample_path, write_games
 
@@ -64,7 +67,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("evaluate junk.onnx --device foo", "'foo': expected auto, cpu, cuda"),
         ("match nosuch.onnx material", "nosuch.onnx: no such model"),
         ("match random material --clock inf", "'inf': expected MAIN, MAIN+INCREMENT"),
-        ("match random material --games 3", "an even number above zero, not 3"),
+        ("match random material --games 3", "3 is odd: each opening is played twice"),
         ("perft 99999999999", "99999999999 is not in the range"),
         ("perft --sfen startpos 1 2", "unexpected extra argument (2)"),
         ("perft --sfen nonsense 1", "SFEN, character 2"),
@@ -222,6 +225,57 @@ def test_a_terminal_without_a_width_gets_all_lines(
     monkeypatch.setenv("COLUMNS", "0")
     found = run("doctor").output
     assert found.count("\n") >= normal.count("\n") > 5
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("match random random --games 3", "'-g': 3 is odd"),
+        ("match random random --games 0", "'-g': 0 is not in the range x>=2"),
+        ("ladder play l.db --games 3", "'-g': 3 is odd"),
+        ("quickstart --games 3", "'--games': 3 is odd"),
+        ("match random random --adjudicate 0/0", "at least one move of each side"),
+        ("match random random --sprt 5 0", "elo0 must be below elo1"),
+        ("match random random --records kif", "--records needs --out"),
+        ("match random random --records foo -o m", "no record format has the suffix '.foo'"),
+        ("match random nosuch:x", "'nosuch:x' is no player"),
+        ("book show b.db foo", "expected 'startpos' or 'sfen', found 'foo'"),
+        ("book show b.db startpos moves 1a1b", "1a1b is not legal"),
+        ("generate nearby a.kif -o n --plies 3:1", "'3:1': a range from 0 upwards"),
+        ("generate teacher -o n --opening-plies 5:2", "'5:2': a range from 0 upwards"),
+        ("generate teacher -o n --option Threads=1", "--option needs --engine"),
+        ("generate teacher -o n --go infinite", "--go needs --engine"),
+        (
+            "generate teacher -o n --engine x --opponent-option A=1",
+            "--opponent-option needs --opponent-engine",
+        ),
+    ],
+)
+def test_a_value_that_no_run_can_have_is_a_usage_error(line: str, message: str, here: Path) -> None:
+    run("ladder new l.db --nodes 2")
+    run("book make a.kif -o b.db --min-count 1")
+    before = sorted(path.name for path in here.iterdir())
+    result = run(line)
+    assert result.exit_code == 2, result.output
+    assert message in result.output.splitlines()[-1]
+    assert sorted(path.name for path in here.iterdir()) == before
+
+
+def test_names_in_tables_are_whole(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rich shortens words that are wider than their column."""
+    monkeypatch.setenv("COLUMNS", "80")
+    table = Table()
+    name = "".join(f"{n:02}" for n in range(60))
+    for column in (Column("name"), Column("number", no_wrap=True)):
+        table.columns.append(column)
+    table.add_row(name, "1,234,567")
+    for printed in (table, Group(table, "and more")):
+        terminal = console()
+        with terminal.capture() as captured:
+            terminal.print(printed)
+        cells = [line.split("│")[1].strip() for line in captured.get().splitlines() if "│" in line]
+        assert "".join(cells) == name
+        assert "1,234,567" in captured.get()
 
 
 def test_a_narrow_terminal_gets_the_whole_table(

@@ -20,7 +20,8 @@ from click.testing import CliRunner
 from komadori import records
 from komadori.cli.generate import command
 from komadori.generate import FolderError, GameFolder, segment_files
-from komadori.generate.folder import StoredFacts, read_journal
+from komadori.generate.folder import StoredFacts, read_journal, read_settings
+from komadori.generate.relabel import LabelFolder
 from komadori.generate.settings import TeacherSettings
 from komadori.generate.statistics import DistinctPositions, folder_statistics
 from komadori.records import End, Winner
@@ -177,7 +178,8 @@ def test_games_without_a_ply_to_learn_from_are_counted(tmp_path) -> None:
 
 
 def test_other_settings_are_refused_by_name(tmp_path) -> None:
-    GameFolder(tmp_path, {"seed": 1, "players": {"eval": "nnue"}}).close()
+    with GameFolder(tmp_path, {"seed": 1, "players": {"eval": "nnue"}}) as folder:
+        folder.add([game(0)])
     with pytest.raises(FolderError, match=r"players\.eval was 'nnue', is 'kpp'; seed was 1, is 2"):
         GameFolder(tmp_path, {"seed": 2, "players": {"eval": "kpp"}})
     GameFolder(tmp_path, {"seed": 1, "players": {"eval": "nnue"}}).close()
@@ -195,6 +197,42 @@ def test_other_settings_are_refused_by_name(tmp_path) -> None:
         GameFolder(tmp_path, {})
 
 
+def test_settings_without_any_game_are_replaced(tmp_path) -> None:
+    """A run that ended on a mistake in its settings leaves a folder for the mended ones."""
+    GameFolder(tmp_path, {"seed": 1}).close()
+    with GameFolder(tmp_path, {"seed": 2}, segment_games=7) as folder:
+        assert folder.segment_games == 7
+        assert read_settings(tmp_path)["settings"] == {"seed": 2}
+        folder.add([game(0)])
+    with pytest.raises(FolderError, match="seed was 2, is 1"):
+        GameFolder(tmp_path, {"seed": 1})
+    labels = tmp_path / "labels"
+    for kind in ("one", "two"):
+        with LabelFolder(labels, {"kind": kind}):
+            pass
+    (labels / "000000.hcpe3.xz").write_bytes(b"")
+    with pytest.raises(FolderError, match="kind was 'two', is 'one'"):
+        LabelFolder(labels, {"kind": "one"})
+
+
+def test_the_folder_of_another_command_is_named_as_one(tmp_path) -> None:
+    """And is kept, even if it holds nothing yet."""
+    games, labels, foreign = tmp_path / "games", tmp_path / "labels", tmp_path / "foreign"
+    GameFolder(games, {"seed": 1}).close()
+    with LabelFolder(labels, {"kind": "one"}):
+        pass
+    foreign.mkdir()
+    (foreign / "settings.json").write_text('{"mine": 1}')
+    for make in (lambda: LabelFolder(games, {}), lambda: GameFolder(labels, {})):
+        with pytest.raises(FolderError, match=r"of another kind: komadori-\w+ 1, not") as caught:
+            make()
+        assert "damaged" not in str(caught.value)
+    for kind in (LabelFolder, GameFolder):
+        with pytest.raises(FolderError, match="'format' is missing"):
+            kind(foreign, {})
+    assert (foreign / "settings.json").read_text() == '{"mine": 1}'
+
+
 def test_a_folder_begun_before_a_setting_existed_is_resumed(tmp_path) -> None:
     with GameFolder(tmp_path, {"seed": 1, "candidate_share": 0.3}) as folder:
         folder.add([game(0)])
@@ -206,7 +244,8 @@ def test_a_folder_begun_before_a_setting_existed_is_resumed(tmp_path) -> None:
 
 
 def test_settings_of_candidates_do_not_matter_without_any(tmp_path) -> None:
-    GameFolder(tmp_path, {"seed": 1, "candidate_fraction": 0.0}).close()
+    with GameFolder(tmp_path, {"seed": 1, "candidate_fraction": 0.0}) as folder:
+        folder.add([game(0)])
     GameFolder(tmp_path, {"seed": 1, "candidate_fraction": 0.0, "candidate_steps": 2}).close()
     with pytest.raises(FolderError, match="score_step_cp was 0, is 20"):
         GameFolder(tmp_path, {"seed": 1, "candidate_fraction": 0.0, "score_step_cp": 20})

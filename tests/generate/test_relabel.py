@@ -366,6 +366,75 @@ def test_a_function_labels(source: Path, tmp_path: Path, monkeypatch: pytest.Mon
         PolicySettings(temperature=0)
 
 
+def silent(sfens: Sequence[str]) -> object:
+    return [({}, 0.5)] * len(sfens)
+
+
+def number(sfens: Sequence[str]) -> object:
+    return 3
+
+
+def numbers(sfens: Sequence[str]) -> object:
+    return [3] * len(sfens)
+
+
+def words(sfens: Sequence[str]) -> object:
+    return [({"7g7f": "much"}, 0.5)] * len(sfens)
+
+
+def broken(sfens: Sequence[str]) -> object:
+    raise RuntimeError("out of luck")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("silent", "returned no move in lnsgkgsnl/"),
+        ("number", "returned 3, not a list of answers"),
+        ("numbers", "returned 3, not ({move: weight}, win rate), in lnsgkgsnl/"),
+        (
+            "words",
+            "returned ({'7g7f': 'much'}, 0.5), not ({move: weight}, win rate), in",
+        ),
+        ("broken", "raised RuntimeError: out of luck"),
+    ],
+)
+def test_what_is_wrong_with_a_function_is_said_with_its_name(
+    function: str,
+    message: str,
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    name = f"{Path(__file__).stem}:{function}"
+    failed = run(source, "--by", f"python:{name}", "-o", tmp_path / "out")
+    assert failed.exit_code == 1
+    assert f"Error: {name} {message}" in failed.output
+    assert "bug in komadori" not in failed.output
+
+
+@pytest.mark.parametrize(
+    ("by", "options", "message"),
+    [
+        (MODEL, "--nodes 5", "--nodes is for engines"),
+        (MODEL, "--multipv 8", "--multipv is for engines"),
+        ("alphabeta", "--nodes 5 --playouts 3", "--playouts is for networks"),
+        ("alphabeta", "--nodes 5 --least 0.1", "--least is for networks and functions"),
+        ("python:math:sqrt", "--temperature 2", "--temperature is for networks"),
+        ("alphabeta", "", "an engine needs either nodes or depth"),
+        (MODEL, "--temperature 0", "temperature must be above 0"),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(
+    by: str, options: str, message: str, source: Path, tmp_path: Path
+) -> None:
+    refused = run(source, "--by", by, "-o", tmp_path / "out", *options.split())
+    assert refused.exit_code == 2
+    assert message in refused.output
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_unknown_labeller_is_named_with_the_choices(source: Path, tmp_path: Path) -> None:
     failed = run(source, "--by", "material", "-o", tmp_path / "out")
     assert failed.exit_code == 2

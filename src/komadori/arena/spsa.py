@@ -18,6 +18,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from komadori.wording import plain_number
+
 #: Largest number of a parameter; the arithmetic stays finite.
 LARGEST = 1e15
 
@@ -43,10 +45,14 @@ class Parameter:
             if abs(getattr(self, key)) > LARGEST:
                 raise ValueError(f"{self.name}: {key} is beyond {LARGEST:g}")
         if not self.min < self.max:
-            raise ValueError(f"{self.name}: min {self.min:g} isn't below max {self.max:g}")
+            raise ValueError(
+                f"{self.name}: min {plain_number(self.min)} isn't below "
+                f"max {plain_number(self.max)}"
+            )
         if not self.min <= self.start <= self.max:
             raise ValueError(
-                f"{self.name}: start {self.start:g} isn't in [{self.min:g}, {self.max:g}]"
+                f"{self.name}: start {plain_number(self.start)} isn't in "
+                f"[{plain_number(self.min)}, {plain_number(self.max)}]"
             )
         if self.step <= 0 or self.rate <= 0:
             raise ValueError(f"{self.name}: step and rate must be above 0")

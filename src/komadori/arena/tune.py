@@ -26,7 +26,7 @@ from komadori.arena.spsa import LARGEST, Parameter, Spsa, Trial
 from komadori.arena.workers import Job, WorkerError, run_jobs, tunable
 from komadori.atomic import write_text
 from komadori.typed_settings import read_toml
-from komadori.wording import counted
+from komadori.wording import counted, plain_number
 
 #: Consecutive engine failures that end a tuning.
 MAX_FAILURES = 20
@@ -174,7 +174,7 @@ class Tuning:
 
 
 def _nearest(parameter: Parameter, value: float) -> str:
-    return str(round(value)) if parameter.is_integer else f"{value:.6g}"
+    return str(round(value)) if parameter.is_integer else plain_number(value, 6)
 
 
 OnPair = Callable[[Tuning], None]
@@ -235,8 +235,8 @@ def check_ranges(player: str, parameters: Sequence[Parameter]) -> None:
                 high is not None and parameter.max > high
             ):
                 raise ValueError(
-                    f"parameters.{parameter.name} is from {parameter.min:g} to "
-                    f"{parameter.max:g}, but {made.name} takes {taken}"
+                    f"parameters.{parameter.name} is from {plain_number(parameter.min)} to "
+                    f"{plain_number(parameter.max)}, but {made.name} takes {taken}"
                 )
     finally:
         made.close()
@@ -276,7 +276,8 @@ def _damage(tuning: Tuning, row: Mapping[str, Any]) -> str:
     for p in tuning.config.parameters:
         value: Any = theta.get(p.name) if isinstance(theta, dict) else None
         if type(value) not in (int, float) or not p.min <= value <= p.max:
-            return f"theta of {p.name} is {value!r}, no number from {p.min:g} to {p.max:g}"
+            wanted = f"from {plain_number(p.min)} to {plain_number(p.max)}"
+            return f"theta of {p.name} is {value!r}, no number {wanted}"
     return ""
 
 

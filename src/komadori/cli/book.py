@@ -82,6 +82,9 @@ def show(book: Path, position: tuple[str, ...]) -> None:
 
     try:
         board = Board.from_usi(" ".join(position) or "startpos")
+    except RulesError as error:
+        raise click.UsageError(str(error)) from error
+    try:
         moves = Book(book).moves(board)
     except (BookError, RulesError) as error:
         raise click.ClickException(str(error)) from error

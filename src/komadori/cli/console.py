@@ -56,6 +56,10 @@ def console(*, err: bool = False, quiet: bool = False) -> Console:
         def render(
             self, renderable: Any, options: ConsoleOptions | None = None
         ) -> Iterable[Segment]:
+            if isinstance(renderable, Table):
+                for column in renderable.columns:
+                    if not column.no_wrap:  # rich would shorten a long word, such as a name
+                        column.overflow = "fold"
             for segment in super().render(renderable, options):
                 is_text = not segment.control
                 yield segment._replace(text=clean(segment.text)) if is_text else segment

@@ -153,7 +153,7 @@ def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
                 **values,
             )
         except ValueError as error:
-            raise click.ClickException(str(error)) from error
+            raise click.UsageError(str(error)) from error
         function(*arguments, conditions=conditions, **others)
 
     made: Callable[..., None] = command

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.network_options import BACKEND, DEVICE
@@ -15,6 +16,35 @@ from komadori.cli.resumed_folder import games_folder
 #: Seconds for the labels in progress to end after a signal; then the process is killed, which loses
 #: only the segment in progress.
 GRACE_S = 1.0
+
+
+#: Options that only some kinds of labellers use.
+_NETWORK, _ENGINE, _FUNCTION = "network", "engine", "function"
+_USED_BY = {
+    "playouts": (_NETWORK,),
+    "nodes": (_ENGINE,),
+    "depth": (_ENGINE,),
+    "multipv": (_ENGINE,),
+    "score_temperature": (_ENGINE,),
+    "temperature": (_NETWORK,),
+    "least": (_NETWORK, _FUNCTION),
+    "eval_coef": (_NETWORK, _FUNCTION),
+    "device": (_NETWORK,),
+    "backend": (_NETWORK,),
+    "batch": (_NETWORK,),
+}
+
+
+def _refuse_unused(spec: str, kind: str) -> None:
+    """Raise UsageError for an option that was given and that this labeller would ignore."""
+    ctx = click.get_current_context()
+    for name, kinds in _USED_BY.items():
+        if kind not in kinds and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(
+                f"{option} is for {' and '.join(f'{k}s' for k in kinds)}; "
+                f"--by {spec} isn't one of them"
+            )
 
 
 @click.command()
@@ -111,6 +141,7 @@ def command(
     from komadori.generate.cluster_labels import LabellerSpec, relabel_on_cluster
     from komadori.generate.folder import FolderError
     from komadori.generate.relabel import LabelFolder, relabel
+    from komadori.generate.search_labellers import EngineSettings
     from komadori.generate.segments import sources_card
     from komadori.inference import InferenceError, ModelError
     from komadori.records import RecordError
@@ -120,7 +151,7 @@ def command(
     network: dict[str, Any] = {"backend": backend, "precision": "auto"}
     network |= {"device": device} if device else {}
     network |= {"max_batch": batch} if batch else {}
-    engine = {
+    engine: dict[str, Any] = {
         "nodes": nodes,
         "depth": depth,
         "multipv": multipv,
@@ -130,6 +161,12 @@ def command(
     try:
         policy = labellers.PolicySettings(temperature, least, eval_coef)
         labeller_spec = LabellerSpec(spec, playouts or 0, policy, engine, network, threads or 0)
+        if labeller_spec.kind == _ENGINE:
+            EngineSettings(**engine)
+    except labellers.LabelError as error:
+        raise click.UsageError(str(error)) from error
+    _refuse_unused(spec, labeller_spec.kind)
+    try:
         labeller = labeller_spec.make()
         try:
             own_card = labeller.card()

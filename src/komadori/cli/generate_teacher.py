@@ -28,9 +28,12 @@ class Plies(click.ParamType[tuple[int, int]]):
             return value
         first, _, last = str(value).partition(":")
         try:
-            return (int(first), int(last)) if last else (int(first), int(first))
+            least, most = int(first), int(last or first)
         except ValueError:
             self.fail(f"{value!r}: N or N:M is needed", param, ctx)
+        if not 0 <= least <= most:
+            self.fail(f"{value!r}: a range from 0 upwards is needed", param, ctx)
+        return least, most
 
 
 class Bounds(click.ParamType["SearchBounds"]):
@@ -310,8 +313,14 @@ def command(
         searches = (SearchBounds(nodes=nodes or 0, depth=depth or 0),)
     if engine_command and (evaluation or weights or opponent_eval or opponent_weights):
         raise click.UsageError("--engine takes no --eval and no --weights")
-    if opponent_engine and not engine_command:
-        raise click.UsageError("--opponent-engine needs --engine")
+    for option, needs, is_given in (
+        ("--opponent-engine", "--engine", opponent_engine and not engine_command),
+        ("--option", "--engine", engine_options and not engine_command),
+        ("--go", "--engine", go and not engine_command),
+        ("--opponent-option", "--opponent-engine", opponent_options and not opponent_engine),
+    ):
+        if is_given:
+            raise click.UsageError(f"{option} needs {needs}")
     has_opponent = opponent_eval or opponent_weights or opponent_searches or opponent_engine
     if given["opponent_fraction"] and not has_opponent:
         raise click.UsageError(

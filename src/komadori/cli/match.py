@@ -16,7 +16,7 @@ from komadori.cli.game_options import (
     game_progress,
     with_conditions,
 )
-from komadori.cli.numbers import THREADS
+from komadori.cli.numbers import EVEN_GAMES, THREADS
 from komadori.cli.resumed_folder import resumed_folder
 from komadori.wording import counted
 
@@ -30,7 +30,14 @@ SHOWN_FAILURES = 4
 @click.command()
 @click.argument("a")
 @click.argument("b")
-@click.option("--games", "-g", default=100, show_default=True, help="Number of games, even.")
+@click.option(
+    "--games",
+    "-g",
+    default=100,
+    show_default=True,
+    type=EVEN_GAMES,
+    help="Number of games, even.",
+)
 @with_conditions
 @click.option(
     "--openings",
@@ -86,16 +93,24 @@ def command(
     with options after it, as in  "model:a.onnx?nodes=100"  or  "gnushogi?depth=3".
     """
     from komadori import arena
+    from komadori.arena.store import check_record_suffix
     from komadori.cluster import ClusterError
     from komadori.players import PlayerSpec
     from komadori.usi.client import EngineError
 
     terminal = console()
+    if records and folder is None:
+        raise click.UsageError("--records needs --out")
     try:
         for spec in (a, b):
             PlayerSpec.parse(spec)
-        read = arena.read_openings(openings, opening_plies) if openings else None
         test = arena.Sprt(*sprt) if sprt else None
+        for suffix in records:
+            check_record_suffix(suffix)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    try:
+        read = arena.read_openings(openings, opening_plies) if openings else None
         with game_progress(terminal) as bar:
             task = bar.add_task("", total=games)
 

@@ -8,6 +8,7 @@ import click
 
 from komadori.cli.console import say
 from komadori.cli.interrupt import hint
+from komadori.cli.numbers import EVEN_GAMES
 from komadori.cli.outputs import OutputFolder
 
 
@@ -30,7 +31,7 @@ from komadori.cli.outputs import OutputFolder
 )
 @click.option(
     "--games",
-    type=click.IntRange(min=2),
+    type=EVEN_GAMES,
     default=60,
     show_default=True,
     help="Games of each match.",
@@ -59,10 +60,6 @@ def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> Non
     from komadori.cli.quickstart_display import Display
     from komadori.quickstart import Settings, next_commands, run, shortfall
 
-    if games % 2:
-        raise click.BadParameter(
-            f"{games} is odd: each opening is played twice", param_hint="--games"
-        )
     settings = Settings(seconds, games, nodes, seed=seed)
     try:
         with Display() as display:

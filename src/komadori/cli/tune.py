@@ -25,7 +25,7 @@ from komadori.cli.game_options import (
 )
 from komadori.cli.numbers import THREADS
 from komadori.cli.outputs import OutputFolder
-from komadori.wording import counted, duration
+from komadori.wording import counted, duration, plain_number
 
 if TYPE_CHECKING:
     from komadori.arena.tune import Tuning
@@ -256,9 +256,9 @@ def _table(tuning: Tuning, rows: int | None = None) -> Table:
         now = tuning.spsa.theta[p.name]
         table.add_row(
             Text(p.name),
-            f"{p.start:g}",
-            f"{now:.4g}",
+            plain_number(p.start),
+            plain_number(now, 4),
             f"{moved[p.name]:+.2f} steps",
-            f"{p.min:g} to {p.max:g}",
+            f"{plain_number(p.min)} to {plain_number(p.max)}",
         )
     return table

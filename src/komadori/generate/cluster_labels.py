@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Literal
 
 from komadori.cluster import Fleet
 from komadori.generate.labellers import (
@@ -56,12 +56,20 @@ class LabellerSpec:
         """Build from the result of `asdict`."""
         return cls(**{**job, "policy": PolicySettings(**job["policy"])})
 
+    @property
+    def kind(self) -> Literal["function", "engine", "network"]:
+        kind = self.by.partition(":")[0]
+        if kind == "python":
+            return "function"
+        if kind in ("alphabeta", "usi") or self.by.startswith("alphabeta?"):
+            return "engine"
+        return "network"
+
     def make(self) -> Labeller:
         """Build the labeller. Raises LabelError, and the errors of loading the model or engine."""
-        kind, _, rest = self.by.partition(":")
-        if kind == "python":
-            return FunctionLabeller(rest, self.policy)
-        if kind in ("alphabeta", "usi") or self.by.startswith("alphabeta?"):
+        if self.kind == "function":
+            return FunctionLabeller(self.by.partition(":")[2], self.policy)
+        if self.kind == "engine":
             return EngineLabeller(self.by, EngineSettings(**self.engine), self.threads)
         if self.by != DEFAULT and not is_fake(self.by) and not Path(self.by).exists():
             raise LabelError(

@@ -33,7 +33,7 @@ from komadori.json_file import read_table
 from komadori.records import Winner
 from komadori.records.files import atomic_writer
 from komadori.records.parts import PositionSet
-from komadori.run_lock import RunLock
+from komadori.run_lock import LOCK_FILE, RunLock
 from komadori.wording import names_arguments, what_is_wrong
 
 FORMAT = "komadori-games"
@@ -263,6 +263,14 @@ def settings_conflict(
     )
 
 
+def holds_no_work(folder: Path) -> bool:
+    """Return whether a folder of settings holds nothing else: its run ended before it wrote
+    anything, and another run may replace the settings.
+    """
+    names = {path.name for path in folder.iterdir()} - {"settings.json"}
+    return all(name.startswith(LOCK_FILE) for name in names)
+
+
 @names_arguments
 class GameFolder:
     """Exclusive access to a folder of games: a context manager that holds its lock."""
@@ -295,20 +303,22 @@ class GameFolder:
 
     def _begin(self, card: Mapping[str, Any], segment_games: int) -> int:
         path = self.path / "settings.json"
-        if not path.exists():
-            about = {
-                "format": FORMAT,
-                "format_version": FORMAT_VERSION,
-                "fingerprint": fingerprint(card),
-                "segment_games": segment_games,
-                "settings": card,
-            }
-            write_text(path, json.dumps(about, indent=2) + "\n")
-            return segment_games
-        stored = read_settings(self.path)
-        if conflict := settings_conflict(self.path, stored["settings"], card):
-            raise FolderError(conflict)
-        return int(stored["segment_games"])
+        if path.exists():
+            stored = read_settings(self.path)
+            conflict = settings_conflict(self.path, stored["settings"], card)
+            if not conflict:
+                return int(stored["segment_games"])
+            if not holds_no_work(self.path):
+                raise FolderError(conflict)
+        about = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "fingerprint": fingerprint(card),
+            "segment_games": segment_games,
+            "settings": card,
+        }
+        write_text(path, json.dumps(about, indent=2) + "\n")
+        return segment_games
 
     def _open_journal(self, path: Path) -> None:
         try:
@@ -429,18 +439,31 @@ class GameFolder:
         return self.path / f"{segment:06}.json"
 
 
+def other_format(about: Mapping[str, Any], name: str, version: int) -> str:
+    """Return what is wrong if a folder's settings are those of another command or version, or "".
+
+    Raises KeyError if they don't say what they are.
+    """
+    found = about["format"], about["format_version"]
+    if found == (name, version):
+        return ""
+    return (
+        f"the folder is of another kind: {found[0]} {found[1]}, not {name} {version}; "
+        "choose another folder"
+    )
+
+
 def read_settings(folder: Path) -> dict[str, Any]:
     """Read the folder's settings.json. Raises FolderError if it is missing or invalid."""
     path = folder / "settings.json"
     try:
         about: dict[str, Any] = read_table(path)
-        if about["format"] != FORMAT or about["format_version"] != FORMAT_VERSION:
-            raise FolderError(
-                f"{path}: format {about['format']} {about['format_version']}, "
-                f"{FORMAT} {FORMAT_VERSION} is needed"
-            )
+        if problem := other_format(about, FORMAT, FORMAT_VERSION):
+            raise FolderError(f"{path}: {problem}")
         if not isinstance(about["settings"], dict) or about["segment_games"] < 1:
             raise FolderError(f"{path}: damaged")
+    except FolderError:
+        raise
     except FileNotFoundError as error:
         raise FolderError(f"{folder}: holds no generated games (no settings.json)") from error
     except (KeyError, TypeError, ValueError) as error:

@@ -323,26 +323,49 @@ class FunctionLabeller(PositionLabeller):
     def _label_rows(self, samples: Samples) -> Generator[tuple[int, PositionLabel], None, None]:
         for begin in range(0, len(samples), self.BATCH):
             boards = [Board.from_hcp(h.tobytes()) for h in samples.hcp[begin : begin + self.BATCH]]
-            answers = self._function([board.sfen() for board in boards])
-            if len(answers) != len(boards):
-                raise LabelError(
-                    f"{self._name} returned {len(answers)} answers for {len(boards)} positions"
-                )
-            for row, (board, (policy, win_rate)) in enumerate(
-                zip(boards, answers, strict=True), begin
-            ):
-                if not 0 <= win_rate <= 1:
-                    raise LabelError(
-                        f"{self._name} returned a win rate of {win_rate}, not in [0, 1]"
-                    )
-                try:
-                    weights = {board.parse_usi(m).move16: float(w) for m, w in policy.items()}
-                except ValueError as error:
-                    raise LabelError(f"{self._name}: {error} in {board.sfen()}") from error
+            answers = self._answers([board.sfen() for board in boards])
+            for row, (board, answer) in enumerate(zip(boards, answers, strict=True), begin):
+                weights, win_rate = self._parsed(board, answer)
                 most = max(weights.values(), default=0.0)
                 least = min(most, self._least * sum(weights.values()))
                 kept = {move: weight for move, weight in weights.items() if weight >= least}
                 yield row, (kept, float(score_from_win_rate(win_rate, self._coef)))
+
+    def _answers(self, sfens: Sequence[str]) -> Sequence[Any]:
+        """Call the function, whose every fault is one of the user's code."""
+        try:
+            answers = self._function(sfens)
+        except Exception as error:
+            raise LabelError(f"{self._name} raised {type(error).__name__}: {error}") from error
+        if not isinstance(answers, Sequence):
+            raise LabelError(f"{self._name} returned {answers!r:.80}, not a list of answers")
+        if len(answers) != len(sfens):
+            raise LabelError(
+                f"{self._name} returned {len(answers)} answers for {len(sfens)} positions"
+            )
+        return answers
+
+    def _parsed(self, board: Board, answer: Any) -> tuple[dict[int, float], float]:
+        """Return the weights of the moves and the win rate of one answer."""
+        where = f"in {board.sfen()}"
+        try:
+            policy, win_rate = answer
+            given = {str(move): float(weight) for move, weight in policy.items()}
+            win_rate = float(win_rate)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise LabelError(
+                f"{self._name} returned {answer!r:.80}, not ({{move: weight}}, win rate), {where}"
+            ) from error
+        if not given:
+            raise LabelError(f"{self._name} returned no move {where}")
+        if not 0 <= win_rate <= 1:
+            raise LabelError(
+                f"{self._name} returned a win rate of {win_rate}, not in [0, 1], {where}"
+            )
+        try:
+            return {board.parse_usi(m).move16: w for m, w in given.items()}, win_rate
+        except ValueError as error:  # names the position
+            raise LabelError(f"{self._name}: {error}") from error
 
     def close(self) -> None: ...
 

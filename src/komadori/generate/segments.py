@@ -19,7 +19,12 @@ import numpy as np
 from komadori import atomic
 from komadori._core.records import HCPE3_MAX_PLIES
 from komadori.generate.file_sizes import changed_file, parse_sizes, sizes_of
-from komadori.generate.folder import FolderError, settings_conflict
+from komadori.generate.folder import (
+    FolderError,
+    holds_no_work,
+    other_format,
+    settings_conflict,
+)
 from komadori.json_file import read_table
 from komadori.records import Game, GameReader, SampleReader, Samples, Winner
 from komadori.records.formats import guess_format
@@ -170,19 +175,26 @@ class SegmentFolder(Generic[C]):
 
     def _begin(self, card: dict[str, Any]) -> None:
         settings = self.path / "settings.json"
-        if not settings.exists():
-            about = {"format": FORMAT, "format_version": FORMAT_VERSION, "settings": card}
-            atomic.write_text(settings, json.dumps(about, indent=2) + "\n")
-            return
+        if settings.exists():
+            conflict = settings_conflict(self.path, self._stored(settings), card)
+            if not conflict:
+                return
+            if not holds_no_work(self.path):
+                raise FolderError(conflict)
+        about = {"format": FORMAT, "format_version": FORMAT_VERSION, "settings": card}
+        atomic.write_text(settings, json.dumps(about, indent=2) + "\n")
+
+    def _stored(self, path: Path) -> dict[str, Any]:
+        """Read the settings that the folder was created with."""
         try:
-            stored = read_table(settings)
-            if stored["format"] != FORMAT or stored["format_version"] != FORMAT_VERSION:
-                raise FolderError(f"{settings}: not labels of this version")
-            old = stored["settings"]
+            stored = read_table(path)
+            problem = other_format(stored, FORMAT, FORMAT_VERSION)
+            settings: dict[str, Any] = stored["settings"]
         except (ValueError, KeyError, TypeError) as error:
-            raise FolderError(f"{settings}: damaged: {what_is_wrong(error)}") from error
-        if conflict := settings_conflict(self.path, old, card):
-            raise FolderError(conflict)
+            raise FolderError(f"{path}: damaged: {what_is_wrong(error)}") from error
+        if problem:
+            raise FolderError(f"{path}: {problem}")
+        return settings
 
     def __enter__(self) -> Self:
         return self
