@@ -18,6 +18,7 @@ from komadori.records import (
     samples_of,
     write_games,
 )
+from komadori.records.selection import find_files
 
 from .conftest import random_game
 
@@ -245,3 +246,16 @@ def test_head(csa: Path, tmp_path: Path, even_games: list[Game]) -> None:
     run("convert", csa, "-o", tmp_path / "a.psv")
     result = run("head", tmp_path / "a.psv", "-n", "3")
     assert result.stdout.count("move ") == 3
+
+
+def test_json_that_is_no_game_is_passed_over_in_folders(tmp_path: Path) -> None:
+    """Settings and counts lie beside generated games; a game in JSON is found in any encoding."""
+    game = Game.from_usi(["7g7f", "3c3d"], winner=Winner.BLACK)
+    write_games(tmp_path / "a.json", [game])
+    text = (tmp_path / "a.json").read_text(encoding="utf-8")
+    (tmp_path / "b.json").write_text(text, encoding="utf-16")
+    (tmp_path / "c.json").write_text('{"moves": "damaged"}')
+    (tmp_path / "settings.json").write_text('{"format": "komadori-games", "random_moves": 6}')
+    found = list(find_files([tmp_path]))
+    assert [path.name for path in found] == ["a.json", "b.json", "c.json"]
+    assert list(find_files([tmp_path / "settings.json"])) == [tmp_path / "settings.json"]  # named

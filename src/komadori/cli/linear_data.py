@@ -33,11 +33,18 @@ def data_options(
         click.option(
             "--data", required=True, multiple=True, help="Records; a file or quoted pattern."
         ),
-        click.option("--test-fraction", default=0.01, show_default=True, help="Games held out."),
+        click.option(
+            "--test-fraction",
+            default=0.01,
+            show_default=True,
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            help="Games held out.",
+        ),
         click.option(
             "--test-limit",
             default=test_limit,
             show_default=True,
+            type=click.IntRange(min=1),
             help="Maximum number of test positions.",
         ),
         click.option(

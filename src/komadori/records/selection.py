@@ -26,16 +26,33 @@ RESULTS = tuple(
     for name in dict.fromkeys([*Winner.__members__, *End.__members__])
 )
 _SUFFIXES = {suffix for format in FORMATS.values() for suffix in format.suffixes}
+_ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
+
+
+def _is_other_json(path: Path) -> bool:
+    """Return whether a file is JSON without a game, such as the settings beside generated ones."""
+    if path.suffix.lower() != ".json":
+        return False
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return False  # reported when it is read
+    return not any('"moves"'.encode(encoding) in data for encoding in _ENCODINGS)
+
+
+def _records_below(folder: Path) -> list[Path]:
+    named = (path for path in folder.rglob("*") if plain_suffix(path) in _SUFFIXES)
+    return sorted(path for path in named if path.is_file() and not _is_other_json(path))
 
 
 def find_files(paths: Iterable[Path]) -> Iterator[Path]:
     """List the files named, and the files with a record format's suffix below the folders named,
-    sorted by name within a folder. Raises RecordError for a missing path."""
+    sorted by name within a folder, without JSON that is no game. Raises RecordError for a missing
+    path."""
     for path in paths:
         # os.path: a name that no file can have is one of no file, not an error.
         if os.path.isdir(path):  # noqa: PTH112
-            found = (p for p in path.rglob("*") if plain_suffix(p) in _SUFFIXES and p.is_file())
-            yield from sorted(found)
+            yield from _records_below(path)
         elif os.path.exists(path):  # noqa: PTH110
             yield path
         else:
