@@ -9,13 +9,14 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from komadori import records
-from komadori.cli.export import command
+from komadori.cli.export import _as_file, command
 from komadori.encoding import encode_labels, encode_planes, legal_mask
 from komadori.inference import ModelError, evaluate, load, quantization
 from komadori.inference.quantization import (
@@ -253,6 +254,37 @@ def test_the_command_refuses_a_file_without_int8(model: Path) -> None:
     done = CliRunner().invoke(command, [str(model)])
     assert done.exit_code == 2
     assert "--int8" in done.output
+
+
+def test_the_name_of_an_int8_model_is_checked_before_work_begins(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("komadori.cli.export._export_int8", lambda *_: pytest.fail("began"))
+    for source in (model, tmp_path):
+        refused = CliRunner().invoke(
+            command, [str(source), "--int8", "-o", str(tmp_path / "x.onnx")]
+        )
+        assert refused.exit_code == 2
+        assert "x.onnx: an int8 model is an OpenVINO IR, named NAME.xml" in refused.output
+
+
+def test_the_temporary_model_of_a_run_is_not_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    training = pytest.importorskip("komadori.training")
+    made = SimpleNamespace(
+        path=tmp_path / "model.onnx",
+        card_path=tmp_path / "model.json",
+        checked_with="onnxruntime",
+        policy_difference=0.0,
+        value_difference=0.0,
+    )
+    monkeypatch.setattr(training, "export", lambda *_, **__: made)
+    with _as_file(tmp_path, "") as path:
+        assert path.name == "model.onnx"
+    printed = capsys.readouterr().out
+    assert "largest difference" in printed
+    assert "model.onnx" not in printed
 
 
 def test_layers_are_compared_by_their_outputs(model: Path, tmp_path: Path) -> None:

@@ -77,6 +77,8 @@ def command(
             raise click.UsageError("--name: an ONNX file has its name in its card")
         folder = source.parent if source.is_file() else Path()
         output = output or folder / f"{stem}-int8.xml"
+        if output.suffix != ".xml":
+            raise click.UsageError(f"{output}: an int8 model is an OpenVINO IR, named NAME.xml")
         check_outputs(_kinds(output, ".bin", ".json"), _inputs(source, data), force=force)
         _export_int8(source, output, name, data, calibration, held_out, gate)
         return
@@ -107,7 +109,7 @@ def _inputs(source: Path, data: tuple[str, ...]) -> list[Path]:
     return files + (find_files(data) if data else [])
 
 
-def _export_onnx(source: Path, output: Path, name: str) -> None:
+def _export_onnx(source: Path, output: Path, name: str, *, is_temporary: bool = False) -> None:
     try:
         from komadori import training
     except ModuleNotFoundError as error:
@@ -120,7 +122,8 @@ def _export_onnx(source: Path, output: Path, name: str) -> None:
         result = training.export(source, output, name=name)
     except (training.CheckpointError, training.ExportError, ModelFileError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    say(f"wrote {result.path} and its card {result.card_path}")
+    if not is_temporary:
+        say(f"wrote {result.path} and its card {result.card_path}")
     say(
         f"largest difference between torch and {result.checked_with}: "
         f"policy {result.policy_difference:.1e}, value {result.value_difference:.1e}"
@@ -135,7 +138,7 @@ def _as_file(source: Path, name: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
-        _export_onnx(source, path, name)
+        _export_onnx(source, path, name, is_temporary=True)
         yield path
 
 
