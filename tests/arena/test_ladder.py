@@ -103,7 +103,7 @@ def test_bad_input_is_one_line(path: Path, tmp_path: Path) -> None:
         (run("add", path, "x", "random", "--elo", "nan"), "finite"),
         (run("show", tmp_path / "none.db"), "no such ladder"),
         (run("show", write(tmp_path / "y" / "z.db", "junk" * 999) / "z.db"), "not a ladder"),
-        (run("play", path, "--games", 3), "pairs"),
+        (run("play", path, "--games", 3), "3 is odd"),
     ):
         assert result.exit_code != 0
         assert message in result.output
