@@ -177,6 +177,58 @@ _group.run(["endless"])
 """
 
 
+_SWALLOWED = """
+import time
+print("ready", flush=True)
+try:
+    time.sleep(30)
+except BaseException as error:
+    {then}
+print("goes on", flush=True)
+"""
+_COMMAND = """
+import sys
+import click
+from komadori.cli import _group, interrupt
+
+@click.command()
+def command():
+    interrupt.hint("the same command resumes")
+    {body}
+
+_group._LazyGroup.get_command = lambda *_: command
+_group.run(["command"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("is_import", "then"),
+    [
+        (True, "pass"),
+        (True, "raise RecursionError"),
+        (True, "raise ImportError from error"),
+        (False, "raise RecursionError"),
+        (False, "raise ImportError from error"),
+    ],
+)
+def test_an_interrupt_that_a_package_makes_an_error_is_still_one(
+    is_import: bool, then: str, tmp_path: Path
+) -> None:
+    """numpy's and torch's imports swallow KeyboardInterrupt, or fail with another error."""
+    code = _SWALLOWED.format(then=then)
+    (tmp_path / "package.py").write_text(code)
+    body = "import package" if is_import else f"exec({code!r})"
+    process = subprocess.Popen(
+        [sys.executable, "-c", _COMMAND.format(body=body)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.readline()
+    status, messages, seconds = stop(process, signal.SIGINT, after=0.1)
+    assert (status, messages) == (130, "interrupted; the same command resumes\n")
+    assert seconds < 6
+
+
 def test_killable_work_gets_time_to_end() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", _ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -552,7 +552,9 @@ def test_records_of_settings_that_have_changed_are_not_reported(toy, samples, tm
     assert store.current(toy) == [fast]
     (page,) = write_pages([toy], store, tmp_path / "out", "", "")
     assert "not run" in page.read_text()
-    with pytest.raises(LabError, match="no such folder of records"):  # another folder's pages aren't removed
+    with pytest.raises(
+        LabError, match="no such folder of records"
+    ):  # another folder's pages aren't removed
         write_pages([toy], Store(tmp_path / "none"), tmp_path / "out", "", "")
     assert page.exists()
     store.add("toy", dataclasses.replace(fast, config=divided))

@@ -7,6 +7,7 @@ missing extra affects only the commands that need it.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 #: Name -> one-line help. The module of that name in this package exports `command`.
@@ -54,6 +55,12 @@ def open_closed_streams() -> None:
         setattr(sys, name, os.fdopen(handle, "r" if number == 0 else "w"))
 
 
+def leave(number: int, _frame: object) -> None:
+    """Handle a signal before anything that it could damage is begun: end the process."""
+    os.write(2, b"terminated\n" if number == signal.SIGTERM else b"interrupted\n")
+    os._exit(128 + number)
+
+
 def main() -> None:
     """The `komadori` console command."""
     open_closed_streams()
@@ -63,8 +70,8 @@ def main() -> None:
         except ImportError as error:  # of the core
             sys.exit(f"komadori usi: {error}")
         sys.exit(usi_main(sys.argv[2:]))
-    try:
-        from komadori.cli._group import run
-    except KeyboardInterrupt:
-        sys.exit(130)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, leave)
+    from komadori.cli._group import run
+
     run()

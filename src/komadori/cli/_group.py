@@ -95,6 +95,8 @@ class _LazyGroup(click.Group):
             error.show()  # the help, not an error
             sys.exit(error.exit_code)
         except click.ClickException as error:
+            if interrupt.was_raised():
+                _end(str(interrupt.InterruptError()), interrupt.status())
             if isinstance(error.__cause__, BrokenPipeError):
                 _end_without_reader(error.__cause__)
             if isinstance(error, click.UsageError) and error.ctx is not None:
@@ -106,6 +108,8 @@ class _LazyGroup(click.Group):
         except BrokenPipeError as error:
             _end_without_reader(error)
         except Exception as error:
+            if interrupt.was_raised():
+                _end(str(interrupt.InterruptError()), interrupt.status())
             if "KOMADORI_DEBUG" in os.environ:
                 raise
             status = USAGE if names_no_file(error) else 1

@@ -9,7 +9,7 @@ import click
 
 from komadori.cli.generate_teacher import Bounds, Plies
 from komadori.cli.interrupt import InterruptError, interrupt_sets
-from komadori.cli.numbers import THREADS
+from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.resumed_folder import games_folder
 from komadori.cpus import available_threads
 
@@ -76,7 +76,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--weights", type=_FILE, help="Weights of the evaluation. [default: bundled]")
 @click.option(
     "--fv-scale",
-    type=click.IntRange(min=1),
+    type=FV_SCALE,
     default=16,
     show_default=True,
     help="FV_SCALE of an NNUE file.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from komadori.cli.numbers import THREADS
+from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.resumed_folder import games_folder
 from komadori.cpus import available_threads
 
@@ -72,9 +72,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     help="Evaluation of the built-in search. [default: nnue]",
 )
 @click.option("--weights", type=_FILE, help="Weights of the evaluation. [default: bundled]")
-@click.option(
-    "--fv-scale", type=click.IntRange(min=1), help="FV_SCALE of an NNUE file. [default: 16]"
-)
+@click.option("--fv-scale", type=FV_SCALE, help="FV_SCALE of an NNUE file. [default: 16]")
 @click.option(
     "--hash", "hash_mb", type=click.IntRange(min=1), help="Transposition table per engine, in MiB."
 )

@@ -1,8 +1,9 @@
 """Ctrl-C and SIGTERM: every command ends within a second or two and says how to resume.
 
 The first signal raises KeyboardInterrupt in the main thread, or sets an event that long work
-checks. A separate thread sees the signal at once: if the main thread stays in compiled code or in
-clean-up, it removes unfinished files and ends the process.
+checks. While a module is imported it ends the process: packages swallow the exception, or turn it
+into another. A separate thread sees the signal at once: if the main thread stays in compiled code
+or in clean-up, it removes unfinished files and ends the process.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from types import FrameType
 from typing import TypeVar
 
 from komadori import atomic
+from komadori.cli import leave
 from komadori.wording import on_one_line
 
 T = TypeVar("T")
@@ -31,6 +33,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _last_signal = signal.SIGINT
 _hint: str | Callable[[], str] = ""
 _handled, _is_over = threading.Event(), threading.Event()
+_is_raised = False
 #: Whether the signal was delivered as an event; the process isn't killed then before `_grace_s`.
 _is_graceful = False
 #: Time limit of that work, and whether it has ended.
@@ -81,7 +84,7 @@ def _current_hint() -> str:
 def install() -> None:
     """Install signal handlers; signals ignored by the caller's shell stay ignored."""
     for number in _SIGNALS:
-        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, leave):
             signal.signal(number, _interrupt)
     reader, writer = socket.socketpair()
     writer.setblocking(False)
@@ -160,9 +163,29 @@ def _sentence(hint: str) -> str:
     return f"{word}; {hint}" if hint else word
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> None:
+def was_raised() -> bool:
+    """Return whether a signal has raised KeyboardInterrupt: a later error is its consequence."""
+    return _is_raised
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    global _is_raised
     _record(number)
+    if _is_importing(frame):
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        _force()
+    _is_raised = True
     raise KeyboardInterrupt
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _watch(reader: socket.socket, _writer: socket.socket) -> None:

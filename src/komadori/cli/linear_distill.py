@@ -9,7 +9,7 @@ import click
 
 from komadori.cli.console import console, progress
 from komadori.cli.linear_data import check_folder, hint_of_folder, megabytes
-from komadori.cli.numbers import THREADS
+from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.outputs import OutputFolder
 from komadori.cpus import available_threads
 
@@ -40,7 +40,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--chunks", type=click.IntRange(min=1), help="Chunks of new positions. [default: 40]")
 @click.option(
     "--fv-scale",
-    type=click.IntRange(min=1),
+    type=FV_SCALE,
     default=16,
     show_default=True,
     help="FV_SCALE of the teacher.",
