@@ -22,7 +22,7 @@ from komadori._core import encoding as _core
 from komadori.encoding import FEATURES, encode_planes, score_from_win_rate
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.inference import Evaluator
-from komadori.inference.protocol import Floats, invalid_outputs
+from komadori.inference.protocol import Floats, invalid_outputs, wait_for
 from komadori.records import MATE_CP, Samples, score_to_record
 from komadori.rules import Board
 
@@ -128,7 +128,7 @@ class NetworkLabeller:
 
         def collect() -> None:
             slot, part, begin, end = running.popleft()
-            policy, value = evaluator.wait(slot)
+            policy, value = wait_for(evaluator, slot, end - begin)
             part.add(begin, end, policy, value)
             advance(end - begin)
 

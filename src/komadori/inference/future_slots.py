@@ -12,8 +12,7 @@ from concurrent.futures import (
     wait,
 )
 
-from komadori.encoding import LABELS
-from komadori.inference.protocol import Described, Floats, InferenceError
+from komadori.inference.protocol import Described, Floats, InferenceError, checked_outputs
 
 
 class FutureSlots(Described, ABC):
@@ -69,14 +68,7 @@ class FutureSlots(Described, ABC):
         return self._pool.submit(self._run_checked, slot, n)
 
     def _run_checked(self, slot: int, n: int) -> tuple[Floats, Floats]:
-        policy, value = self._run(slot, n)
-        expected = (n, LABELS[self.labels].size), (n,)
-        if (policy.shape, value.shape) != expected:
-            raise InferenceError(
-                f"the network returned a policy of shape {policy.shape} and values of shape "
-                f"{value.shape}, not {expected[0]} and {expected[1]}"
-            )
-        return policy, value
+        return checked_outputs(self._run(slot, n), n, self.labels, lambda: "the network")
 
     def _future(self, slot: int) -> Future[tuple[Floats, Floats]]:
         self._check_open()

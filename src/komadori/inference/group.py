@@ -13,6 +13,7 @@ from komadori.inference.protocol import (
     Planes,
     Polled,
     check_evaluator,
+    wait_for,
 )
 from komadori.wording import names_arguments
 
@@ -68,7 +69,7 @@ class EvaluatorGroup(FutureSlots):
 
     def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
         device, own = self._places[slot]
-        return self.evaluators[device].wait(own)
+        return wait_for(self.evaluators[device], own, n)
 
     def drop(self, slot: int) -> None:
         if self._is_closed:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, Self, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from komadori.wording import not_expected
 Floats: TypeAlias = NDArray[np.float32]
 #: One input array, float32 or, where all values are 0 or 1, uint8.
 Planes: TypeAlias = NDArray[np.float32] | NDArray[np.uint8]
+#: Kinds of numpy's types that outputs may have: those that convert to float32.
+_NUMBERS = "fiub"
 
 
 class InferenceError(RuntimeError):
@@ -125,14 +127,58 @@ def check_evaluator(name: str, value: object) -> None:
         raise not_expected(name, value, "an evaluator (of inference.load)")
 
 
+def wait_for(evaluator: Evaluator, slot: int, n: int) -> tuple[Floats, Floats]:
+    """Wait for the outputs of a slot's n rows. Raises InferenceError, which names the evaluator, if
+    they aren't what `Evaluator.wait` is to return."""
+    outputs = evaluator.wait(slot)
+    return checked_outputs(
+        outputs, n, evaluator.labels, lambda: f"{_name(evaluator)}: {type(evaluator).__name__}.wait"
+    )
+
+
+def checked_outputs(
+    outputs: object, n: int, labels: str, source: Callable[[], str]
+) -> tuple[Floats, Floats]:
+    """Return policy and values of n rows; raise InferenceError, which names the source, unless they
+    are arrays of numbers of the right shapes."""
+    expected = (n, LABELS[labels].size), (n,)
+    try:
+        policy, value = cast("tuple[Floats, Floats]", outputs)
+        fits = policy.shape == expected[0] and value.shape == expected[1]
+        if fits and policy.dtype.kind in _NUMBERS and value.dtype.kind in _NUMBERS:
+            return policy, value
+    except (TypeError, ValueError, AttributeError):  # no pair, or no arrays
+        pass
+    raise InferenceError(
+        f"{source()} returned {_described(outputs)}, not a policy of shape {expected[0]} and "
+        f"values of shape {expected[1]}"
+    )
+
+
+def _described(outputs: object) -> str:
+    """Describe what an evaluator returned."""
+    if isinstance(outputs, tuple | list):
+        if len(outputs) == 2:
+            return f"{_described_array(outputs[0])} and {_described_array(outputs[1])}"
+        return f"a {type(outputs).__name__} of length {len(outputs)}"
+    return _described_array(outputs)
+
+
+def _described_array(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} of shape {value.shape}"
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
 def evaluate(
     evaluator: Evaluator, *inputs: NDArray[np.float32] | NDArray[np.uint8]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Evaluate any number of positions: policy logits [N, labels] and values [N].
 
     inputs: [N, *shape] for each input of the feature table, as returned by `encode_planes`. Keeps
-    all slots busy. Raises InferenceError if an output isn't finite, or a value not between 0 and 1,
-    and ValueError for planes that the evaluator can't hold, such as fractions in one with bytes.
+    all slots busy. Raises InferenceError if an output isn't finite, a value not between 0 and 1, or
+    the evaluator returns no arrays of the right shapes, and ValueError for planes that it can't
+    hold, such as fractions in one with bytes.
     """
     check_evaluator("evaluator", evaluator)
     expected = len(evaluator.inputs(0))
@@ -145,27 +191,27 @@ def evaluate(
         raise ValueError(f"inputs differ in rows: {', '.join(str(len(a)) for a in inputs)}")
     policies: list[Floats] = []
     values: list[Floats] = []
-    running: list[int] = []
+    running: list[tuple[int, int]] = []  # slots and their rows
 
     def collect() -> None:
-        policy, value = evaluator.wait(running.pop(0))
+        policy, value = wait_for(evaluator, *running.pop(0))
         policies.append(policy.copy())
         values.append(value.copy())
 
     try:
         for number, begin in enumerate(range(0, total, evaluator.max_batch)):
             slot = number % evaluator.slots
-            if slot in running:
+            if len(running) == evaluator.slots:
                 collect()
             n = min(evaluator.max_batch, total - begin)
             for rows, array in zip(evaluator.inputs(slot), inputs, strict=True):
                 _copy(array[begin : begin + n], rows[:n])
             evaluator.start(slot, n)
-            running.append(slot)
+            running.append((slot, n))
         while running:
             collect()
     except BaseException:
-        for slot in running:
+        for slot, _ in running:
             evaluator.wait(slot)
         raise
     if not policies:
@@ -180,9 +226,14 @@ def evaluate(
 def invalid_outputs(evaluator: Evaluator) -> InferenceError:
     """Return the error for a network with invalid outputs; it names the model, if known."""
     return InferenceError(
-        f"{getattr(evaluator, 'model', evaluator.name)}: the network's outputs aren't numbers, or "
+        f"{_name(evaluator)}: the network's outputs aren't numbers, or "
         "its values aren't between 0 and 1"
     )
+
+
+def _name(evaluator: Evaluator) -> str:
+    """Return the model's name, or the backend's if it has none."""
+    return str(getattr(evaluator, "model", evaluator.name))
 
 
 def _copy(given: NDArray[Any], rows: NDArray[Any]) -> None:

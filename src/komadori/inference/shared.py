@@ -12,7 +12,14 @@ import numpy as np
 
 from komadori.encoding import LABELS
 from komadori.inference.future_slots import FutureSlots
-from komadori.inference.protocol import Evaluator, Floats, InferenceError, Planes, Polled
+from komadori.inference.protocol import (
+    Evaluator,
+    Floats,
+    InferenceError,
+    Planes,
+    Polled,
+    wait_for,
+)
 
 #: Seconds that other lanes pause after an urgent request, for the next one of the same search.
 HOLD_S = 0.015
@@ -95,7 +102,7 @@ class SharedEvaluator:
     def end(self, slot: int, request: _Request) -> tuple[Floats, Floats]:
         """The outputs of a request that `begin` started in a slot."""
         try:
-            policy, value = self.evaluator.wait(slot)
+            policy, value = wait_for(self.evaluator, slot, request.n)
             request.policy[: request.n] = policy[: request.n]
             request.value[: request.n] = value[: request.n]
         finally:
@@ -171,7 +178,7 @@ class SharedEvaluator:
                         whole[rows:end] = part[: request.n]
                     rows = end
                 self.evaluator.start(slot, rows)
-                policy, value = self.evaluator.wait(slot)
+                policy, value = wait_for(self.evaluator, slot, rows)
                 rows = 0
                 for request in taken:
                     end = rows + request.n

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from komadori._core.tree import Batch, Tree
 from komadori.inference import Evaluator, InferenceError, Polled, batch_sizes
-from komadori.inference.protocol import Floats, check_evaluator, invalid_outputs
+from komadori.inference.protocol import Floats, check_evaluator, invalid_outputs, wait_for
 from komadori.search.options import PuctOptions, batch_rows
 from komadori.search.stopping import Conditions, Progress
 
@@ -57,6 +57,7 @@ class Pipeline:
         """Slots of the batches in flight, oldest first."""
         self.can_drop = self._polled is not None
         """Whether batches in flight can be dropped without waiting for them."""
+        self._rows = [0] * evaluator.slots  # of the batches in flight
         self._started = [0.0] * evaluator.slots
         self._has_changed = True
         self.batch_ms = 0.0
@@ -80,6 +81,7 @@ class Pipeline:
             except BaseException:
                 self._source.cancel(slot)
                 raise
+            self._rows[slot] = rows
             self._started[slot] = time.perf_counter()
             self.in_flight.append(self._free.popleft())
         self._has_changed = not self.in_flight
@@ -97,7 +99,7 @@ class Pipeline:
             if done is None:
                 return False
             slot = done
-        policy, value = self._evaluator.wait(slot)
+        policy, value = wait_for(self._evaluator, slot, self._rows[slot])
         took_ms = (time.perf_counter() - self._started[slot]) * 1000
         self.batch_ms += BATCH_TIME_RATE * (took_ms - self.batch_ms)
         self._has_changed = True
