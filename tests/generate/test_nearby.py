@@ -147,7 +147,7 @@ def test_bad_input_is_one_line(source, tmp_path) -> None:
     text = tmp_path / "text.hcpe3"
     text.write_bytes(b"no game at all")
     for arguments, words in (
-        ([source, "--plies", "3:1"], "3 to 1"),
+        ([source, "--plies", "3:1"], "'3:1': a range from 0 upwards"),
         ([source, "--weights", text], "text.hcpe3"),
         ([source, "--search", "nodes=x"], "nodes"),
     ):
