@@ -146,6 +146,9 @@ def test_clock_is_passed_charged_and_overstepped() -> None:
 def test_conditions_are_checked() -> None:
     with pytest.raises(ValueError, match="nodes can't be negative"):
         Conditions(nodes=-1)
+    for name in ("nodes", "depth", "movetime_ms"):
+        with pytest.raises(ValueError, match=f"{name} is 0, at least 1 is needed"):
+            Conditions(**{name: 0})
     with pytest.raises(ValueError, match="not both"):
         Conditions(byoyomi_ms=1, increment_ms=1)
 

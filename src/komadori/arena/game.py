@@ -73,6 +73,8 @@ class Conditions:
         for name, value in asdict(self).items():
             if isinstance(value, int) and value < 0:
                 raise ValueError(f"{name} can't be negative: {value}")
+            if value == 0 and name in ("nodes", "depth", "movetime_ms"):
+                raise ValueError(f"{name} is 0, at least 1 is needed")  # or None: no limit
         if self.byoyomi_ms and self.increment_ms:
             raise ValueError("a clock has byoyomi or an increment, not both")
         if not (self.adjudicate_moves and self.adjudicate_draw_moves):

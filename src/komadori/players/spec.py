@@ -111,7 +111,8 @@ class PlayerSpec:
             raise PlayerSpecError(f"{kind} takes no argument, found {argument!r}")
         spec = cls(kind, argument, options)
         for key in ("nodes", "depth", "movetime", "seed"):
-            spec.number(key)
+            if spec.number(key) == 0 and key != "seed":  # for some engines that is no limit
+                raise PlayerSpecError(f"{kind}: {key} is 0, at least 1 is needed")
         return spec
 
     def number(self, key: str) -> int | None:
