@@ -369,6 +369,8 @@ def test_the_live_table_fits_the_terminal(height: int, width: int) -> None:
         ("[parameters.a]\nstart=1\nmin=0\nmax=2\nstep=0", "above 0"),
         (f"[parameters.a]\nstart=1\nmin=0\nmax={'9' * 400}", "parameters.a.max is beyond 1e"),
         ("[parameters.a]\nstart=1\nmin=0\nmax=2\nstep=1e300", "parameters.a.step is beyond 1e"),
+        ("[conditions]\nclock='0+0'\n[parameters.a]\nstart=1\nmin=0\nmax=2", "clock without time"),
+        ("[conditions]\nnodes=0\n[parameters.a]\nstart=1\nmin=0\nmax=2", "nodes is 0, at least 1"),
         ("[conditions]\nclock='x'\n[parameters.a]\nstart=1\nmin=0\nmax=2", "MAIN"),
         ("[conditions]\nnodez=1\n[parameters.a]\nstart=1\nmin=0\nmax=2", "conditions.nodez"),
         *(
@@ -395,6 +397,16 @@ def test_bad_files_of_parameters_are_one_line(tmp_path: Path, text: str, message
     result = CliRunner().invoke(group, ["tune", "random", str(path), "--out", str(tmp_path / "o")])
     assert result.exit_code == 1
     assert "Traceback" not in result.output
+
+
+def test_an_error_before_the_first_pair_is_all_the_output(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text("pairs=1\n[parameters.C_init]\nstart=144\nmin=50\nmax=400\n")
+    for player in ("model:none", "random"):
+        done = CliRunner().invoke(group, ["tune", player, str(path), "-o", str(tmp_path / "o")])
+        assert done.exit_code
+        assert done.stdout == ""
+        assert done.stderr.count("\n") == 1
 
 
 def test_the_command_printed_compares_under_the_same_conditions(tmp_path: Path) -> None:

@@ -46,6 +46,8 @@ def parse_clock(text: str) -> dict[str, int]:
         raise ValueError(
             f"{text!r}: expected MAIN, MAIN+INCREMENT or MAIN/BYOYOMI in seconds"
         ) from None
+    if not (main_ms or extra_ms):  # as no clock at all
+        raise ValueError(f"{text!r}: a clock without time")
     return {"main_ms": main_ms, "increment_ms" if sign == "+" else "byoyomi_ms": extra_ms}
 
 

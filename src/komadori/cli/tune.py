@@ -159,7 +159,7 @@ def command(
         lines = _ProgressLines(terminal)
         bar = game_progress(terminal)
         task = bar.add_task("pairs", total=config.pairs)
-        with _line_end(terminal), Live(console=terminal, refresh_per_second=2) as live:
+        with _line_end(terminal, lines), Live(console=terminal, refresh_per_second=2) as live:
 
             def show(tuning: Tuning) -> None:
                 bar.update(task, completed=tuning.finished)
@@ -182,12 +182,12 @@ def command(
 
 
 @contextlib.contextmanager
-def _line_end(terminal: Console) -> Iterator[None]:
+def _line_end(terminal: Console, lines: _ProgressLines) -> Iterator[None]:
     """End the line that a live display leaves open without a terminal, also after errors."""
     try:
         yield
     finally:
-        if not terminal.is_terminal:
+        if not terminal.is_terminal and lines.has_begun:
             terminal.print()
 
 
@@ -198,6 +198,11 @@ class _ProgressLines:
         self._console = on
         self._started = self._last = time.monotonic()
         self._resumed: int | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything has been shown yet."""
+        return self._resumed is not None
 
     def __call__(self, tuning: Tuning) -> None:
         now = time.monotonic()
