@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from komadori.wording import plain_number, size
+from komadori.wording import plain_number, setting, size
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,22 @@ def test_a_size_has_a_fitting_unit(count: int, text: str) -> None:
 )
 def test_numbers_without_exponents(value: float, digits: int, text: str) -> None:
     assert plain_number(value, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ([{"nodes": 60, "weight": 0.5}], "nodes=60,weight=0.5"),
+        ([{"nodes": 60}, {"depth": 3, "file": None}], "nodes=60 and depth=3,file=none"),
+        ({"is_on": True}, "is_on=true"),
+        ([0, 24], "[0, 24]"),
+        ((), "none"),
+        (None, "none"),
+        (False, "false"),
+        ("kpp", "'kpp'"),
+        (0, "0"),
+        (1.0, "1.0"),
+    ],
+)
+def test_a_setting_is_shown_without_names_of_python(value: object, text: str) -> None:
+    assert setting(value) == text

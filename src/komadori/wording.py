@@ -81,6 +81,23 @@ def size(count: int) -> str:
     return f"{count / 1e9:,.1f} GB"
 
 
+def setting(value: object) -> str:
+    """Return a setting as it is written, without Python's names: `false`, `none`, a table as
+    `nodes=30,depth=0`, several tables with `and`."""
+    if value is None or value in ([], ()):
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={setting(one)}" for name, one in value.items())
+    if isinstance(value, list | tuple):
+        parts = [setting(one) for one in value]
+        if any(isinstance(one, Mapping) for one in value):
+            return " and ".join(parts)
+        return f"[{', '.join(parts)}]"
+    return repr(value)
+
+
 def check_type(name: str, value: object, *types: type) -> None:
     """Raise TypeError, which names the argument, unless the value is of one of the types."""
     if not isinstance(value, types):

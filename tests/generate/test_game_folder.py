@@ -331,7 +331,10 @@ def test_the_command_its_statistics_and_its_refusals(tmp_path) -> None:
     assert as_json["positions"] == len(records.load_samples(segment_files(tmp_path / "games")))
 
     for change, message in (
-        (["--nodes", "61"], "searches was [{'nodes': 60"),
+        (
+            ["--nodes", "61"],
+            "searches was nodes=60,depth=0,weight=1.0, is nodes=61,depth=0,weight=1.0;",
+        ),
         (["--eval", "material"], "players.player.evaluation was 'two-piece', is 'material'"),
         (["--candidates", "0.5"], "multipv is 1"),
         (["--opponent-fraction", "0.5"], "name the opponent"),

@@ -34,7 +34,7 @@ from komadori.records import Winner
 from komadori.records.files import atomic_writer
 from komadori.records.parts import PositionSet
 from komadori.run_lock import LOCK_FILE, RunLock
-from komadori.wording import names_arguments, what_is_wrong
+from komadori.wording import names_arguments, setting, what_is_wrong
 
 FORMAT = "komadori-games"
 FORMAT_VERSION = 1
@@ -251,7 +251,7 @@ def settings_conflict(
         if (last := name.rpartition(".")[2]) in _IMPLICIT:
             old[name] = _IMPLICIT[last]
     different = [
-        f"{name} was {old.get(name)!r}, is {new.get(name)!r}"
+        f"{name} was {setting(old.get(name))}, is {setting(new.get(name))}"
         for name in sorted((old.keys() | new.keys()) - set(ignore))
         if old.get(name) != new.get(name) and not (_is_unused(name, old) and _is_unused(name, new))
     ]

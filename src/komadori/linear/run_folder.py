@@ -23,7 +23,7 @@ from komadori.atomic import atomic_writer, check_writable, write_text
 from komadori.json_file import read_table
 from komadori.model_folder import LEARNER_STATE, has_learner_state
 from komadori.run_lock import RunLock
-from komadori.wording import no_such_file
+from komadori.wording import no_such_file, setting
 
 _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
@@ -128,7 +128,7 @@ class RunFolder:
             ("data", stored_data, self.card["data"]),
         ):
             other = [
-                f"{name} was {before.get(name)!r}, is {now.get(name)!r}"
+                f"{name} was {setting(before.get(name))}, is {setting(now.get(name))}"
                 for name in sorted(before.keys() | now.keys())
                 if before.get(name) != now.get(name)
                 and not (what == "settings" and name in may_differ)
