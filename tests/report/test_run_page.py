@@ -1,5 +1,9 @@
 """The page of a run: its counts against plain counts, and its contents."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -144,3 +148,27 @@ def test_errors_are_one_line(tmp_path, run):
     assert "give --data" in missing.output
     empty = CliRunner().invoke(command, [str(tmp_path)])
     assert "neither a model folder nor a run" in empty.output
+
+
+DRAWINGS = (
+    "from komadori.report.figures import Curve, Plot, plot_png; "
+    "plot_png(Plot('a', 'b', [Curve('c', [0, 1], [0, 1])]))",
+    "from komadori.report.figures import Curve, Plot, plot_svg; "
+    "plot_svg(Plot('a', 'b', [Curve('c', [0, 1], [0, 1])]))",
+    "from komadori.report.figures import figure_svg; "
+    "figure_svg(lambda: __import__('matplotlib.figure').figure.Figure(), 'a')",
+)
+
+
+@pytest.mark.parametrize("drawing", DRAWINGS)
+def test_drawing_says_nothing_about_folders_of_matplotlib(drawing, tmp_path):
+    (tmp_path / "file").touch()
+    none = str(tmp_path / "file" / "none")
+    folders = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
+    environment = {**os.environ, **dict.fromkeys(folders, none)}
+    environment.pop("MPLCONFIGDIR", None)
+    check = f"{drawing}; import logging; assert logging.getLogger('matplotlib').level == 0"
+    done = subprocess.run(
+        [sys.executable, "-c", check], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import io
+import logging
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +48,22 @@ def plot_png(plot: Plot) -> bytes:
     return buffer.getvalue()
 
 
+def _load_matplotlib() -> Any:
+    """Import matplotlib and return it, without its log lines about folders that it can't write: it
+    then uses a temporary one, and its user has nothing to do."""
+    log = logging.getLogger("matplotlib")
+    level = log.level
+    if "matplotlib" not in sys.modules:
+        log.setLevel(logging.ERROR)
+    try:
+        importlib.import_module("matplotlib.figure")  # and the fonts, which it keeps in a file
+        return importlib.import_module("matplotlib")
+    finally:
+        log.setLevel(level)
+
+
 def _figure(plot: Plot) -> Any:
+    _load_matplotlib()
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter, PercentFormatter
 
@@ -88,9 +106,9 @@ def _figure(plot: Plot) -> Any:
 def figure_svg(draw: Callable[[], Any], salt: str, *, transparent: bool = True) -> str:
     """Render a matplotlib figure as SVG text, reproducible for the same `salt`. transparent: an
     element in the page's text colour, instead of a file."""
-    import matplotlib as mpl
-
-    with mpl.rc_context({"svg.fonttype": "none", "font.size": 11, "svg.hashsalt": salt}):
+    with _load_matplotlib().rc_context(
+        {"svg.fonttype": "none", "font.size": 11, "svg.hashsalt": salt}
+    ):
         buffer = io.StringIO()
         draw().savefig(buffer, format="svg", transparent=transparent, metadata={"Date": None})
     svg = buffer.getvalue()
