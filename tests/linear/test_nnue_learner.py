@@ -375,6 +375,28 @@ def test_the_command(tmp_path: Path) -> None:
     assert "holds a run already" in again.output
 
 
+def test_wrong_initial_weights_are_refused_before_the_data_is_read(tmp_path: Path) -> None:
+    (tmp_path / "junk").write_text("no weights")
+    (tmp_path / "folder").mkdir()
+    np.savez(tmp_path / "folder" / "state.npz", parameters=np.zeros(3, np.float32))
+    (tmp_path / "empty").mkdir()
+    data = tmp_path / "data.hcpe3"
+    data.write_text("no records: an error of its own, once they are read")
+    for name, words in (
+        ("junk", "junk: "),
+        ("folder", "no state of a k-p network"),
+        ("empty", "state.npz: No such file"),
+    ):
+        for window in ([], ["--window", "2000"]):
+            arguments = ["train", "nnue", "--data", str(data), "-o", str(tmp_path / "run")]
+            found = CliRunner().invoke(
+                command, [*arguments, "--from", str(tmp_path / name), *window]
+            )
+            assert found.exit_code == 1
+            assert words in re.sub(r"\[Errno 2\] (.*): '(.*)'", r"\2: \1", found.output)
+            assert "data.hcpe3" not in found.output
+
+
 @pytest.mark.parametrize("window", [[], ["--window", "2000"]])
 def test_positions_without_a_move_are_learnt(window: list[str], tmp_path) -> None:
     """As `generate nearby --evaluated-every` writes them: the label is a static evaluation."""

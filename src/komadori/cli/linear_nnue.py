@@ -71,7 +71,7 @@ def command(
 
     from komadori.cli.interrupt import InterruptError, interrupt_sets
     from komadori.cli.linear_settings import read_settings
-    from komadori.linear.nnue import Learner, Settings, bytes_needed
+    from komadori.linear.nnue import Learner, Settings, bytes_needed, check_init_from
     from komadori.linear.weights_file import WeightsError
 
     terminal = console()
@@ -87,6 +87,11 @@ def command(
         overrides,
     )
     check_folder(folder, resume=resume)
+    if init_from is not None and not resume:
+        try:
+            check_init_from(init_from, settings.architecture)
+        except (ValueError, WeightsError, OSError) as error:
+            raise click.ClickException(str(error)) from error
     train: Positions | PositionWindows
     if window:
         train, test = load_windows(

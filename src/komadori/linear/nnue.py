@@ -127,6 +127,28 @@ def bytes_needed(settings: Settings, positions: int) -> int:
     return model + positions * (each + 44)  # hcp, score, result and number of a leaf
 
 
+def check_init_from(init_from: Path, architecture: str) -> None:
+    """Raise ValueError, WeightsError or OSError unless a run with this architecture can begin with
+    the weights of a folder of a run, or an nn.bin."""
+    _set_weights(_core.NnueModel(architecture, 0, 1), init_from, architecture)
+
+
+def _set_weights(model: _core.NnueModel, path: Path, architecture: str) -> None:
+    if path.is_file():
+        weights = NnueWeights.load(path).core()
+        try:
+            model.set(weights)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+        return
+    path = path / LEARNER_STATE
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            model.parameters[:] = file["parameters"]
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path}: no state of a {architecture} network") from error
+
+
 class Learner:
     """Trains in a folder: `nn.bin` (the best by held-out loss), `state.npz`, `log.jsonl`."""
 
@@ -162,7 +184,7 @@ class Learner:
         if resume:
             self._load()
         elif init_from is not None:
-            self._init_from(init_from)
+            _set_weights(self.model, init_from, settings.architecture)
 
     @property
     def is_done(self) -> bool:
@@ -337,23 +359,6 @@ class Learner:
                 "leaf_weights": np.frombuffer(self._leaf_weights, np.uint8),
             }
         )
-
-    def _init_from(self, path: Path) -> None:
-        if path.is_file():
-            weights = NnueWeights.load(path).core()
-            try:
-                self.model.set(weights)
-            except ValueError as error:
-                raise ValueError(f"{path}: {error}") from error
-            return
-        path = path / LEARNER_STATE
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                self.model.parameters[:] = file["parameters"]
-        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"{path}: no state of a {self.settings.architecture} network"
-            ) from error
 
     def _load(self) -> None:
         model, state = self.model, self._folder.load_state()
