@@ -1,7 +1,10 @@
-"""No command overwrites its input or a file of another kind; an empty selection writes nothing."""
+"""No command overwrites its input or a file of another kind; an empty selection writes nothing; a
+full output is named."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -204,3 +207,19 @@ def test_games_of_which_nothing_is_trained_on_leave_the_old_file(tmp_path: Path)
     assert result.exit_code == 2
     assert "no position of the games is trained on; nothing was written" in result.output
     assert out.read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("line", ["perft 1", "doctor", "match random random --games 2"])
+def test_a_full_standard_output_is_named(line: str) -> None:
+    """Lines of text, a rich table and a live display."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "komadori", *line.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=300,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "Error: standard output: No space left on device\n"

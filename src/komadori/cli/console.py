@@ -7,6 +7,7 @@ several.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,7 @@ import click
 from komadori.wording import clean, on_one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from rich.console import Console, ConsoleOptions
     from rich.progress import Progress
@@ -26,7 +27,20 @@ DEFAULT_WIDTH = 80
 
 def say(text: object = "", *, err: bool = False) -> None:
     """Print one line; line breaks in it are those of names."""
-    click.echo(on_one_line(text), err=err)
+    with _named(err=err):
+        click.echo(on_one_line(text), err=err)
+
+
+@contextlib.contextmanager
+def _named(*, err: bool) -> Iterator[None]:
+    """Name the stream in an error of writing to it, such as a full disk; a reader that has closed
+    the pipe is none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and not isinstance(error, BrokenPipeError):
+            error.filename = "standard error" if err else "standard output"
+        raise
 
 
 def console(*, err: bool = False, quiet: bool = False) -> Console:
@@ -46,7 +60,8 @@ def console(*, err: bool = False, quiet: bool = False) -> Console:
                 # Rich would cut numbers and names; the terminal breaks the lines.
                 self._width = DEFAULT_WIDTH
             try:
-                super().print(*lines, **options)
+                with _named(err=err):
+                    super().print(*lines, **options)
             finally:
                 self._width = own
 
