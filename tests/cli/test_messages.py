@@ -64,6 +64,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("install-engine junk.onnx", "the engine wouldn't start: "),
         ("bench search --model junk.onnx", "junk.onnx: neither an ONNX model"),
         ("bench inference --backend foo", "'foo' is not one of 'auto', 'openvino'"),
+        (
+            "evaluate defaul --data a.kif",
+            "defaul: no such run, checkpoint or ONNX file; default is",
+        ),
         ("evaluate junk.onnx --device foo", "'foo': expected auto, cpu, cuda"),
         ("match nosuch.onnx material", "nosuch.onnx: no such model"),
         ("match random material --clock inf", "'inf': expected MAIN, MAIN+INCREMENT"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from komadori import nets, records, training
+from komadori import inference, nets, records, training
 from komadori.cli.evaluate import command as evaluate
 from komadori.cli.export import command as export
 from komadori.cli.train import command as train
@@ -205,3 +205,14 @@ def write_first_games(path, games):
         for _ in range(plies):
             at += 6 + 4 * int(np.frombuffer(data[at + 4 : at + 6], "<u2")[0])
     path.write_bytes(data[:at])
+
+
+def test_the_bundled_network_is_evaluated_by_its_name(tmp_path) -> None:
+    data = tmp_path / "few.hcpe3"
+    records.write_games(data, records.read_games(records.sample_path())[:1])
+    by_name, by_path = (
+        CliRunner().invoke(evaluate, [name, "--data", str(data), "--json"])
+        for name in ("default", str(inference.default_model()))
+    )
+    assert by_name.exit_code == 0, by_name.output
+    assert by_name.output == by_path.output

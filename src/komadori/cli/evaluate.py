@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,8 +17,25 @@ if TYPE_CHECKING:
     from komadori.training import Metrics, Samples
 
 
+class _Model(click.Path):
+    """The path of a model, or `default`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "default":
+            from komadori.inference import default_model
+
+            return default_model()
+        if not Path(value).exists():
+            self.fail(
+                f"{value}: no such run, checkpoint or ONNX file; default is the bundled network",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
+
+
 @click.command()
-@click.argument("model", type=click.Path(exists=True, path_type=Path))
+@click.argument("model", type=_Model(path_type=Path))
 @click.option(
     "--data",
     required=True,
@@ -46,7 +63,10 @@ if TYPE_CHECKING:
 def command(
     model: Path, data: tuple[str, ...], batch_size: int, device: str, backend: str, as_json: bool
 ) -> None:
-    """Measure MODEL (a run, a checkpoint or an ONNX file) on all positions of the data."""
+    """Measure MODEL on all positions of the data.
+
+    MODEL is a run, a checkpoint, an ONNX file, or default (the bundled network).
+    """
     from komadori import inference, nets, training
     from komadori.cli.sample_files import load_samples
 
