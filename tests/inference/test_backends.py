@@ -309,7 +309,9 @@ def test_a_network_that_returns_other_shapes_is_an_error(rows: int) -> None:
 
     evaluator = TorchEvaluator(network, max_batch=8)
     planes = [np.zeros((3, *shape), np.float32) for shape in ((62, 9, 9), (57, 9, 9))]
-    with pytest.raises(InferenceError, match=rf"\({rows}, 2187\).*not \(3, 2187\)"):
+    with pytest.raises(
+        InferenceError, match=rf"\({rows}, 2187\).*not a policy of shape \(3, 2187\)"
+    ):
         evaluate(evaluator, *planes)
     size = 100
     with pytest.raises(InferenceError, match=r", 100\)"):
