@@ -360,6 +360,7 @@ def test_the_mistakes_of_a_game_are_exercises_and_the_address_names_its_moves(vi
     page.keyboard.press("i")
     expect(retry.locator(".hint")).to_be_visible()
     page.keyboard.press("/")
+    expect(page.locator("#typed-move")).to_be_focused()
     page.keyboard.type("8h5e")  # the bishop hangs there as well
     page.keyboard.press("Enter")
     expect(retry.locator(".verdict.wrong")).to_contain_text("B-5e")
