@@ -215,7 +215,7 @@ def test_a_damaged_line_of_a_journal_costs_no_other_result(tmp_path: Path, damag
         ("lines.visits", [], "visits is []"),
         ("lines.depth", "9", 'depth is "9"'),
         ("lines.pv", "7g7f", 'pv is "7g7f"'),
-        ("lines.pv", [7], "pv holds something else than moves"),
+        ("lines.pv", [7], "pv holds something other than moves"),
     ],
 )
 def test_a_value_of_another_type_in_a_journal_costs_its_line_alone(

@@ -178,8 +178,8 @@ std::optional<Score> Worker<E>::prune_early(Frame* f, Score alpha, Score beta, i
                                  [Histories::butterfly_index(above->current)]
                 << bonus;
         }
-        // The reduction that was meant: at low depth, most of it wasn't there to take. By what was
-        // taken, it loses (docs/results/alphabeta.md).
+        // The nominal reduction, before the depth limits it. With the actual one, the search loses
+        // (docs/results/alphabeta.md).
         if (c_.hindsight_more && above->reduction >= c_.hindsight_more && rise <= 0) ++depth;
         if (c_.hindsight_less && above->reduction >= 2048 && depth >= 2 &&
             rise > c_.hindsight_less) {

@@ -154,7 +154,7 @@ def _from_json(row: dict[str, Any]) -> tuple[str, Found]:
             raise ValueError(f"a line is {json.dumps(given)[:40]}")
         line = _checked({"depth": None, **given}, _LINE)
         if not all(isinstance(move, str) for move in line["pv"]):
-            raise ValueError("pv holds something else than moves")
+            raise ValueError("pv holds something other than moves")
         lines.append(Line(**{**line, "pv": tuple(line["pv"])}))
     found = Found(float(values["win_rate"]), values["visits"], tuple(lines), values["declares"])
     return values["position"], found
