@@ -202,7 +202,8 @@ void bind_generate(nb::module_& m) {
         .def_rw("tactical_fraction", &NearbySettings::tactical_fraction)
         .def_rw("bounds", &NearbySettings::bounds)
         .def_rw("limit_cp", &NearbySettings::limit_cp)
-        .def_rw("evaluated_every", &NearbySettings::evaluated_every);
+        .def_rw("evaluated_every", &NearbySettings::evaluated_every)
+        .def_rw("label_nodes", &NearbySettings::label_nodes);
 
     m.def(
         "nearby_position",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from importlib import resources
 
 import numpy as np
@@ -78,8 +79,21 @@ def test_positions_have_the_evaluation_of_the_teacher(teacher, source, tmp_path)
         assert network.evaluate(Board.from_hcp(hcp[row].tobytes())) == scores[row]
 
 
-def test_a_stopped_run_resumes_to_the_same_network(teacher, source, tmp_path) -> None:
-    whole, _ = run(SMALL, teacher, source, tmp_path / "whole", start=teacher)
+def test_searched_labels_are_learned(teacher, source, tmp_path) -> None:
+    """A network that is its own teacher comes closer to its searches."""
+    settings = replace(
+        SMALL, chunks=1, draws=400, label_nodes=60, passes=1, keep=1, rate=3e-4, test_positions=2000
+    )
+    before = Distillation(settings, teacher, [source], tmp_path / "a", resume=False, start=teacher)
+    before.run(stop=lambda: before._test is not None)
+    found, _ = run(replace(settings, chunks=8), teacher, source, tmp_path / "b", start=teacher)
+    assert 30 < found.errors_cp()[0] < before.errors_cp()[0]
+
+
+@pytest.mark.parametrize("label_nodes", [0, 30])
+def test_a_stopped_run_resumes_to_the_same_network(label_nodes, teacher, source, tmp_path) -> None:
+    settings = replace(SMALL, label_nodes=label_nodes)
+    whole, _ = run(settings, teacher, source, tmp_path / "whole", start=teacher)
     calls = 0
 
     def stop() -> bool:
@@ -88,13 +102,15 @@ def test_a_stopped_run_resumes_to_the_same_network(teacher, source, tmp_path) ->
         return calls % 17 == 0
 
     folder = tmp_path / "parts"
-    parts, _ = run(SMALL, teacher, source, folder, start=teacher, stop=stop)
+    parts, _ = run(settings, teacher, source, folder, start=teacher, stop=stop)
     stops = 0
     while not parts.is_done:
         stops += 1
         assert stops < 100
         has_begun = (folder / "state.npz").exists()
-        parts, _ = run(SMALL, teacher, source, folder, start=teacher, resume=has_begun, stop=stop)
+        parts, _ = run(
+            settings, teacher, source, folder, start=teacher, resume=has_begun, stop=stop
+        )
     assert stops > 1
     assert parts.weights().content == whole.weights().content
     assert (folder / NETWORK).read_bytes() == (tmp_path / "whole" / NETWORK).read_bytes()

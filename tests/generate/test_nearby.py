@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import resources
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from komadori.cli.generate import command as group
 from komadori.generate.nearby import Nearby, NearbySettings
 from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
-from komadori.rules import Board
+from komadori.linear.nnue_weights import NnueWeights
+from komadori.rules import Board, Move
 from komadori.search.alphabeta import AlphaBetaSearcher
 
 
@@ -143,6 +145,33 @@ def test_the_command_resumes_to_the_same_files_on_any_number_of_threads(source, 
     assert "other settings: seed was 1, is 9" in other.output
 
 
+def test_labels_are_searches_of_the_evaluated_positions(source, tmp_path) -> None:
+    options = ["--search", "nodes=60", "--evaluated-every", 16]
+    for name, threads in (("static", 1), ("again", 2)):
+        result = run(source, "-o", tmp_path / name, "--threads", threads, *options)
+        assert result.exit_code == 0, result.output
+    assert segments(tmp_path / "static") == segments(tmp_path / "again")
+    options += ["--label-nodes", 80]
+    for threads in (1, 2):
+        result = run(source, "-o", tmp_path / f"{threads}", "--threads", threads, *options)
+        assert result.exit_code == 0, result.output
+    assert segments(tmp_path / "1") == segments(tmp_path / "2")
+    static = records.load_samples(sorted((tmp_path / "static").glob("*.hcpe.xz")))
+    found = records.load_samples(sorted((tmp_path / "1").glob("*.hcpe.xz")))
+    assert 0.2 * len(static) < len(found) < 0.9 * len(static)  # those with a quiet best move
+    for hcp, move16 in zip(found.hcp, found.move16, strict=True):
+        board, move = Board.from_hcp(hcp.tobytes()), Move.from_move16(int(move16))
+        assert move in list(board.legal_moves)
+        assert not move.promotion
+        assert board.piece_code(move.to_square) == 0
+    bundled = resources.files("komadori") / "data" / "nnue-k-p.bin"
+    with resources.as_file(bundled) as path:
+        evaluate = NnueWeights.load(path).evaluate
+    boards = [Board.from_hcp(hcp.tobytes()) for hcp in found.hcp[:200]]
+    differences = [evaluate(b) - int(s) for b, s in zip(boards, found.score_cp, strict=False)]
+    assert 10 < np.median(np.abs(differences)) < 500
+
+
 def test_bad_input_is_one_line(source, tmp_path) -> None:
     text = tmp_path / "text.hcpe3"
     text.write_bytes(b"no game at all")
@@ -150,6 +179,7 @@ def test_bad_input_is_one_line(source, tmp_path) -> None:
         ([source, "--plies", "3:1"], "'3:1': a range from 0 upwards"),
         ([source, "--weights", text], "text.hcpe3"),
         ([source, "--search", "nodes=x"], "nodes"),
+        ([source, "--label-nodes", "5"], "label_nodes needs evaluated_every"),
     ):
         result = run(*arguments, "-o", tmp_path / "out")
         assert result.exit_code in (1, 2)

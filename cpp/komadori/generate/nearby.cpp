@@ -94,11 +94,11 @@ void NearbySearch::work(Engine& engine, std::span<const std::uint8_t> hcp,
     alphabeta::Limits limits;
     limits.depth = settings_.bounds.depth;
     limits.nodes = settings_.bounds.nodes;
-    std::optional<SamplingSearches> evaluated;
-    if (settings_.evaluated_every > 0) evaluated.emplace(engine, settings_.evaluated_every);
     Position from;
     for (std::size_t block; !stop_ && (block = next_block_++) < blocks.size();) {
         engine.new_game();
+        std::optional<SamplingSearches> evaluated;  // counts from 0 in each block
+        if (settings_.evaluated_every > 0) evaluated.emplace(engine, settings_.evaluated_every);
         SampleTable& out = blocks[block];
         const std::size_t end = std::min(result.size(), (block + 1) * NEARBY_BLOCK);
         std::uint64_t nodes = 0;
@@ -114,11 +114,12 @@ void NearbySearch::work(Engine& engine, std::span<const std::uint8_t> hcp,
             searched += std::chrono::steady_clock::now() - began;
             nodes += engine.nodes();
             if (evaluated) {
-                for (const auto& taken : evaluated->sampler.taken()) {
-                    add(taken.hcp, 0, taken.evaluation,
-                        taken.turn == turn ? result[row] : 1 - result[row], row, out);
-                }
+                engine.set_sampler(nullptr);
+                const auto labels_began = std::chrono::steady_clock::now();
+                nodes += label(engine, evaluated->sampler, turn, result[row], row, out);
+                searched += std::chrono::steady_clock::now() - labels_began;
                 evaluated->sampler.clear();
+                engine.set_sampler(&evaluated->sampler);
                 continue;
             }
             if (found.lines.empty() || found.declares_win) continue;
@@ -129,6 +130,32 @@ void NearbySearch::work(Engine& engine, std::span<const std::uint8_t> hcp,
         nodes_ += nodes;
         search_ns_ += std::chrono::duration_cast<std::chrono::nanoseconds>(searched).count();
     }
+}
+
+std::uint64_t NearbySearch::label(Engine& engine, const alphabeta::EvaluationSampler& sampler,
+                                  Color turn, float result, std::size_t row,
+                                  SampleTable& to) const {
+    alphabeta::Limits limits;
+    limits.nodes = settings_.label_nodes;
+    std::uint64_t nodes = 0;
+    Position position;
+    for (const auto& taken : sampler.taken()) {
+        const float own_result = taken.turn == turn ? result : 1 - result;
+        if (settings_.label_nodes == 0) {
+            add(taken.hcp, 0, taken.evaluation, own_result, row, to);
+            continue;
+        }
+        if (stop_) break;
+        position.set_hcp(taken.hcp);
+        const alphabeta::Result& found = engine.search(position, limits);
+        nodes += engine.nodes();
+        if (found.lines.empty() || found.declares_win) continue;
+        const Info& best = found.lines.front();
+        const Move move = best.pv.front();
+        if (move.captured() || move.is_promotion()) continue;
+        add(taken.hcp, move.move16(), to_cp(best.score), own_result, row, to);
+    }
+    return nodes;
 }
 
 void NearbySearch::add(const std::array<std::uint8_t, 32>& hcp, std::uint16_t move16, int cp,

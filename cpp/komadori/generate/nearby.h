@@ -26,6 +26,10 @@ struct NearbySettings {
     // If not 0: instead of the searched positions, every n-th that the searches evaluate, with its
     // static evaluation and no move.
     std::uint32_t evaluated_every = 0;
+    // If not 0: such a position has the score and the move of a search of this many nodes.
+    // Positions whose move is a capture or a promotion are dropped: no static evaluation explains
+    // these scores.
+    std::uint32_t label_nodes = 0;
 };
 
 // The engine's tables are cleared before each block of positions, so that results depend on neither
@@ -56,6 +60,11 @@ class NearbySearch {
   private:
     void work(alphabeta::Engine& engine, std::span<const std::uint8_t> hcp,
               std::span<const float> result, std::uint64_t first, std::vector<SampleTable>& blocks);
+
+    // Appends the positions taken from a search to `to`, with their labels; returns the nodes of
+    // the searches that these took.
+    std::uint64_t label(alphabeta::Engine& engine, const alphabeta::EvaluationSampler& sampler,
+                        Color turn, float result, std::size_t row, SampleTable& to) const;
 
     // Appends a row unless its score is beyond the limit.
     void add(const std::array<std::uint8_t, 32>& hcp, std::uint16_t move16, int cp, float result,

@@ -355,6 +355,12 @@ class NearbySettings:
     @evaluated_every.setter
     def evaluated_every(self, arg: int, /) -> None: ...
 
+    @property
+    def label_nodes(self) -> int: ...
+
+    @label_nodes.setter
+    def label_nodes(self, arg: int, /) -> None: ...
+
 def nearby_position(position: komadori._core.rules.Position, settings: NearbySettings, number: int) -> komadori._core.rules.Position | None:
     """
     The position of draw `number`, without its path; None if the game ends before.

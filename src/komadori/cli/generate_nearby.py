@@ -58,6 +58,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "of the searched ones.",
 )
 @click.option(
+    "--label-nodes",
+    metavar="N",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    help="With --evaluated-every: score these positions by searches of N nodes. Drops positions "
+    "whose best move is a capture or promotion.",
+)
+@click.option(
     "--limit",
     "limit_cp",
     type=click.IntRange(min=0),
@@ -102,6 +110,7 @@ def command(
     per_position: int,
     search: SearchBounds,
     evaluated_every: int,
+    label_nodes: int,
     limit_cp: int,
     evaluation: str,
     weights: Path | None,
@@ -141,6 +150,7 @@ def command(
             search,
             limit_cp,
             evaluated_every=evaluated_every,
+            label_nodes=label_nodes,
         )
         player = Evaluation(evaluation, weights, fv_scale)
         generator = nearby.Nearby(settings, player, threads or available_threads())

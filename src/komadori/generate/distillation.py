@@ -3,7 +3,8 @@
 Each chunk:
 
     draw source positions, play random moves, search with the teacher (or the learner itself)
-    every n-th position that these searches evaluate, no position twice -> the teacher's evaluation
+    every n-th position that these searches evaluate, no position twice -> the teacher's evaluation,
+        or the score of a small search of its own (`label_nodes`)
     train on this chunk and on chunks of before, drawn from the last `keep`
 
     run.json, state.npz, log.jsonl   as of other learners (`linear.run_folder`)
@@ -11,7 +12,10 @@ Each chunk:
     positions/000000.npy ...         positions of the last `keep` chunks, to resume with
 
 Generating a position takes twice as long as training on it, so each is used several times. There
-are no quiescence leaves and no results: the label is a static evaluation of the position itself.
+are no quiescence leaves and no results: the label is a static evaluation of the position itself, or
+a search of it if its best move is neither a capture nor a promotion. With searched labels a network
+can be its own teacher: it learns to see at once what its search sees some plies later (TreeStrap:
+Veness et al., 2009, which learns from the scores of the search's own nodes).
 """
 
 from __future__ import annotations
@@ -47,6 +51,8 @@ _TEST_DRAWS = 6000
 _LOSS: dict[str, Any] = {"result_weight": 0.0, "teacher_weight": 1.0, "squared": False}
 
 Hcps = NDArray[np.uint8]
+#: Positions of a chunk as they are kept in files: with the score of a search if there is one.
+_SEARCHED = np.dtype([("hcp", "u1", (32,)), ("score_cp", "<i2")])
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,8 @@ class Settings:
     """Nodes of each search."""
     every: int = 8
     """Every n-th position that the searches evaluate is used."""
+    label_nodes: int = 0
+    """Nodes of the search that labels a position; 0: the label is the static evaluation."""
     own_every: int = 2
     """In every n-th chunk the learner searches, not the teacher; 0: in none."""
     limit_cp: int = 4000
@@ -113,6 +121,7 @@ class Settings:
             search=SearchBounds(nodes=self.nodes),
             limit_cp=self.limit_cp,
             evaluated_every=self.every,
+            label_nodes=self.label_nodes,
         )
 
 
@@ -127,7 +136,7 @@ class Report:
     positions: new ones. trained: positions trained on, those of earlier chunks among them. loss:
     the mean cross entropy above its lower bound. error_cp, bias_cp: root mean square and mean of
     the difference to the teacher's evaluation, of the network in integers, on held-out positions
-    within `ERROR_LIMIT_CP`.
+    within `ERROR_LIMIT_CP`; to the score of the search if `label_nodes` is set.
     """
 
     chunk: int
@@ -328,7 +337,7 @@ class Distillation:
                 continue
             path = self._positions_path(k)
             if path.exists():
-                hcp = np.load(path, allow_pickle=False)
+                positions = np.load(path, allow_pickle=False)
             elif k < number:
                 continue  # lost; the run goes on with the others
             else:
@@ -338,10 +347,10 @@ class Distillation:
                 found = self._search(player, self._sources, self.settings.draws, k, advance, stop)
                 if found is None:
                     return False
-                hcp = found
+                positions = found
                 with atomic_writer(path) as file:
-                    np.save(file, hcp, allow_pickle=False)
-            self._kept[k] = self._data(hcp)
+                    np.save(file, positions, allow_pickle=False)
+            self._kept[k] = self._data(positions)
         return True
 
     def _search(
@@ -352,8 +361,9 @@ class Distillation:
         number: int,
         advance: Callable[[float], None],
         stop: Callable[[], bool],
-    ) -> Hcps | None:
-        """Positions that searches evaluate, uint8 [N, 32], each once; None if stopped."""
+    ) -> NDArray[Any] | None:
+        """Positions that searches evaluate, each once, uint8 [N, 32] or `_SEARCHED` [N]; None if
+        stopped."""
         random = np.random.default_rng([self.settings.seed, number, 0])
         rows = random.integers(0, len(sources), draws)
         nearby = Nearby(self.settings.nearby(number), player, self.settings.threads)
@@ -366,11 +376,23 @@ class Distillation:
                     return None
                 advance(nearby.search.done / draws)
                 wait([work], timeout=POLL_S)
-            hcp = work.result()["hcp"]
-        return _unique(hcp)
+            found = work.result()
+        first = _first_of_each(found["hcp"])
+        hcp = np.ascontiguousarray(found["hcp"][first])
+        if not self.settings.label_nodes:
+            return hcp
+        searched = np.empty(len(hcp), _SEARCHED)
+        searched["hcp"], searched["score_cp"] = hcp, found["score_cp"][first]
+        return searched
 
-    def _data(self, hcp: Hcps) -> _core.NnueData:
-        scores = self._evaluated(hcp)
+    def _labelled(self, positions: NDArray[Any]) -> tuple[Hcps, NDArray[np.int32]]:
+        """Positions as of `_search`, with their labels in centipawns."""
+        if self.settings.label_nodes:
+            return np.ascontiguousarray(positions["hcp"]), positions["score_cp"].astype(np.int32)
+        return positions, self._evaluated(positions)
+
+    def _data(self, positions: NDArray[Any]) -> _core.NnueData:
+        hcp, scores = self._labelled(positions)
         if self.settings.limit_cp:
             is_within = np.abs(scores) <= self.settings.limit_cp
             hcp, scores = np.ascontiguousarray(hcp[is_within]), scores[is_within]
@@ -385,11 +407,11 @@ class Distillation:
         wanted = self.settings.test_positions
         draws = min(_TEST_DRAWS, wanted)
         chunk = 2**32 - 1  # of no chunk of the run
-        hcp = self._search(self._teacher, self._test_sources, draws, chunk, lambda _: None, stop)
-        if hcp is None:
+        found = self._search(self._teacher, self._test_sources, draws, chunk, lambda _: None, stop)
+        if found is None:
             return False
-        hcp = np.random.default_rng(self.settings.seed).permutation(hcp)[:wanted]
-        scores = self._evaluated(hcp)
+        random = np.random.default_rng(self.settings.seed)
+        hcp, scores = self._labelled(random.permutation(found)[:wanted])
         is_within = np.abs(scores) <= ERROR_LIMIT_CP
         self._test = np.ascontiguousarray(hcp[is_within]), scores[is_within].astype(np.float64)
         return True
@@ -444,7 +466,7 @@ def _split(sources: Sequence[Path]) -> tuple[Hcps, Hcps]:
     return np.ascontiguousarray(train), np.ascontiguousarray(every[is_test])
 
 
-def _unique(hcp: Hcps) -> Hcps:
-    """The different rows, sorted."""
+def _first_of_each(hcp: Hcps) -> NDArray[np.intp]:
+    """Indices of the first of each of the different rows, in the order of the rows' bytes."""
     rows = np.ascontiguousarray(hcp).view("V32").ravel()
-    return np.unique(rows).view(np.uint8).reshape(-1, 32)
+    return np.unique(rows, return_index=True)[1]

@@ -7,8 +7,9 @@
 Strong players' games contain few blunders, so an evaluation trained on their positions alone never
 sees hanging pieces, which most positions of a search contain. Two remedies: positions a few random
 moves away, with the score of a search; or the positions that such a search evaluates, with their
-static evaluation. C++ threads draw the moves and search the positions; the results depend only on
-the seed and the index of the source position. A killed run loses the segments in progress.
+static evaluation or the score of a small search of their own. C++ threads draw the moves and search
+the positions; the results depend only on the seed and the index of the source position. A killed
+run loses the segments in progress.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
 from komadori.records import Samples, SampleWriter
 from komadori.search.alphabeta import AlphaBetaOptions, make_engines
-from komadori.typed_settings import at_least, fractions
+from komadori.typed_settings import at_least, at_most, fractions
 from komadori.wording import counted
 
 SUFFIX = ".hcpe.xz"
@@ -52,7 +53,9 @@ class NearbySettings:
     limit_cp: positions with a larger absolute score are dropped; 0: no limit. per_position: draws
     per source position. hash_mb: MiB of each thread's transposition table. evaluated_every: if not
     0, every n-th position that the searches evaluate is written instead of the searched ones, with
-    its static evaluation, no move, and the result of the source game.
+    its static evaluation, no move, and the result of the source game. label_nodes: if not 0, these
+    have the score and move of a search of this many nodes; positions whose move is a capture or a
+    promotion are dropped.
     """
 
     seed: int = 1
@@ -63,6 +66,7 @@ class NearbySettings:
     limit_cp: int = 4000
     hash_mb: int = 4
     evaluated_every: int = 0
+    label_nodes: int = 0
 
     def __post_init__(self) -> None:
         least, most = self.plies
@@ -70,14 +74,17 @@ class NearbySettings:
             raise ValueError(f"plies is {least} to {most}: a range within 0 to 100 is needed")
         fractions(self, "tactical_fraction")
         at_least(self, seed=0, per_position=1, limit_cp=0, hash_mb=1, evaluated_every=0)
-        if self.evaluated_every >= 1 << 32:
-            raise ValueError(f"evaluated_every is {self.evaluated_every}, below 2^32 is needed")
+        at_least(self, label_nodes=0)
+        at_most(self, evaluated_every=2**32 - 1, label_nodes=2**32 - 1)
+        if self.label_nodes and not self.evaluated_every:
+            raise ValueError("label_nodes needs evaluated_every")
 
     def to_core(self) -> _core.NearbySettings:
         core = _core.NearbySettings()
         core.seed, core.limit_cp = self.seed, self.limit_cp
         core.min_plies, core.max_plies = self.plies
         core.tactical_fraction, core.evaluated_every = self.tactical_fraction, self.evaluated_every
+        core.label_nodes = self.label_nodes
         core.bounds = self.search.to_core()
         return core
 
@@ -123,8 +130,9 @@ def nearby_card(
 ) -> dict[str, Any]:
     """Everything that determines a folder of nearby positions."""
     values = asdict(settings)
-    if not settings.evaluated_every:
-        del values["evaluated_every"]  # as in folders written before there was the setting
+    for added in ("evaluated_every", "label_nodes"):
+        if not values[added]:
+            del values[added]  # as in folders written before there was the setting
     return {
         "kind": "nearby",
         **values,
