@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from komadori.cli.console import progress
+from komadori.cli.numbers import EVEN_GAMES
 from komadori.search.defaults import PLAYER_NODES
 
 if TYPE_CHECKING:
@@ -29,6 +30,15 @@ MAX_CLOCK_S = 7 * 24 * 3600
 MAX_CLOCK_MS = MAX_CLOCK_S * 1000
 #: Time margin in seconds; larger values are probably milliseconds by mistake.
 MARGIN = click.FloatRange(0, 10)
+
+GAMES = click.option(
+    "--games",
+    "-g",
+    default=100,
+    show_default=True,
+    type=EVEN_GAMES,
+    help="Number of games, even.",
+)
 
 
 def parse_clock(text: str) -> dict[str, int]:

@@ -8,6 +8,14 @@ from typing import Any
 import click
 
 from komadori.cli.generate_teacher import Plies
+from komadori.cli.generated_games import (
+    DECLARATION,
+    GAMES,
+    MAX_PLIES,
+    RAY,
+    SEED,
+    SEGMENT_GAMES,
+)
 from komadori.cli.network_options import BACKEND
 from komadori.cli.numbers import BATCH, THREADS
 from komadori.cli.resumed_folder import games_folder
@@ -22,15 +30,9 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.command("selfplay")
 @games_folder()
 @click.option("--model", default="default", show_default=True, help="The network.")
-@click.option(
-    "--games",
-    type=click.IntRange(min=0),
-    default=1000,
-    show_default=True,
-    help="Number of games; 0: no limit.",
-)
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the random numbers [default: 1]")
-@click.option("--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
+@GAMES
+@SEED
+@RAY
 # the network
 @click.option(
     "--backend", default="auto", show_default=True, type=BACKEND, help="As in `komadori bench`."
@@ -108,21 +110,9 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--repetitions", type=click.IntRange(2, 4), help="Occurrences of a position that end a game."
 )
-@click.option(
-    "--declaration",
-    type=click.Choice(["27", "24", "none"]),
-    help="Rule of the declaration win: 27 points, 24 points, or none. [default: 27]",
-)
-@click.option(
-    "--max-plies", type=click.IntRange(1, 513), help="Plies until a game is a draw. [default: 320]"
-)
-@click.option(
-    "--segment-games",
-    type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    help="Games per file.",
-)
+@DECLARATION
+@MAX_PLIES
+@SEGMENT_GAMES
 def command(
     folder: Path,
     model: str,

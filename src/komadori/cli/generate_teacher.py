@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from komadori.cli.generated_games import (
+    DECLARATION,
+    GAMES,
+    MAX_PLIES,
+    RAY,
+    SEED,
+    SEGMENT_GAMES,
+)
 from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.resumed_folder import games_folder
 from komadori.cpus import available_threads
@@ -54,16 +62,10 @@ class Bounds(click.ParamType["SearchBounds"]):
 
 @click.command("teacher")
 @games_folder()
-@click.option(
-    "--games",
-    type=click.IntRange(min=0),
-    default=1000,
-    show_default=True,
-    help="Number of games; 0: no limit.",
-)
+@GAMES
 @click.option("--threads", type=THREADS, help="Concurrent games. [default: all cores]")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the random numbers [default: 1]")
-@click.option("--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
+@SEED
+@RAY
 # players
 @click.option(
     "--eval",
@@ -240,21 +242,9 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option(
     "--repetitions", type=click.IntRange(2, 4), help="Occurrences of a position that end a game."
 )
-@click.option(
-    "--declaration",
-    type=click.Choice(["27", "24", "none"]),
-    help="Rule of the declaration win: 27 points, 24 points, or none. [default: 27]",
-)
-@click.option(
-    "--max-plies", type=click.IntRange(1, 513), help="Plies until a game is a draw. [default: 320]"
-)
-@click.option(
-    "--segment-games",
-    type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    help="Games per segment file.",
-)
+@DECLARATION
+@MAX_PLIES
+@SEGMENT_GAMES
 def command(
     folder: Path,
     games: int,

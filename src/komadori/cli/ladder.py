@@ -17,8 +17,13 @@ from rich.text import Text
 
 from komadori.cli import interrupt
 from komadori.cli.console import console, say
-from komadori.cli.game_options import DEFAULT_OPENING_PLIES, game_progress, with_conditions
-from komadori.cli.numbers import EVEN_GAMES, THREADS
+from komadori.cli.game_options import (
+    DEFAULT_OPENING_PLIES,
+    GAMES,
+    game_progress,
+    with_conditions,
+)
+from komadori.cli.numbers import THREADS
 from komadori.cli.outputs import check_outputs, force_option, holds
 from komadori.wording import counted
 
@@ -106,14 +111,7 @@ def add(ladder: Path, name: str, spec: str, elo: float | None, note: str) -> Non
 
 
 @_subcommand("play", kept="the games that ended are kept")
-@click.option(
-    "--games",
-    "-g",
-    default=100,
-    show_default=True,
-    type=EVEN_GAMES,
-    help="Number of games, even.",
-)
+@GAMES
 @click.option("--player", "-p", "among", multiple=True, help="Only games of these players.")
 @click.option("--against", "-a", multiple=True, help="Only games against these players.")
 @click.option("--block", default=10, show_default=True, help="Games before the next pairing.")

@@ -13,10 +13,11 @@ from komadori.cli import interrupt
 from komadori.cli.console import console
 from komadori.cli.game_options import (
     DEFAULT_OPENING_PLIES,
+    GAMES,
     game_progress,
     with_conditions,
 )
-from komadori.cli.numbers import EVEN_GAMES, THREADS
+from komadori.cli.numbers import THREADS
 from komadori.cli.resumed_folder import resumed_folder
 from komadori.wording import counted
 
@@ -30,14 +31,7 @@ SHOWN_FAILURES = 4
 @click.command()
 @click.argument("a")
 @click.argument("b")
-@click.option(
-    "--games",
-    "-g",
-    default=100,
-    show_default=True,
-    type=EVEN_GAMES,
-    help="Number of games, even.",
-)
+@GAMES
 @with_conditions
 @click.option(
     "--openings",

@@ -1,0 +1,34 @@
+"""Options shared by the generators of games, `generate selfplay` and `generate teacher`."""
+
+from __future__ import annotations
+
+import click
+
+GAMES = click.option(
+    "--games",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="Number of games; 0: no limit.",
+)
+SEED = click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of the random numbers [default: 1]"
+)
+RAY = click.option(
+    "--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster."
+)
+DECLARATION = click.option(
+    "--declaration",
+    type=click.Choice(["27", "24", "none"]),
+    help="Rule of the declaration win: 27 points, 24 points, or none. [default: 27]",
+)
+MAX_PLIES = click.option(
+    "--max-plies", type=click.IntRange(1, 513), help="Plies until a game is a draw. [default: 320]"
+)
+SEGMENT_GAMES = click.option(
+    "--segment-games",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Games per segment file.",
+)
