@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from komadori import records
 from komadori.cli.linear import command as group
+from komadori.generate import distillation
 from komadori.generate.distillation import NETWORK, Distillation, Settings
 from komadori.linear.nnue_weights import NnueWeights
 from komadori.rules import Board
@@ -79,15 +80,30 @@ def test_positions_have_the_evaluation_of_the_teacher(teacher, source, tmp_path)
         assert network.evaluate(Board.from_hcp(hcp[row].tobytes())) == scores[row]
 
 
-def test_searched_labels_are_learned(teacher, source, tmp_path) -> None:
-    """A network that is its own teacher comes closer to its searches."""
-    settings = replace(
-        SMALL, chunks=1, draws=400, label_nodes=60, passes=1, keep=1, rate=3e-4, test_positions=2000
-    )
-    before = Distillation(settings, teacher, [source], tmp_path / "a", resume=False, start=teacher)
-    before.run(stop=lambda: before._test is not None)
-    found, _ = run(replace(settings, chunks=8), teacher, source, tmp_path / "b", start=teacher)
-    assert 30 < found.errors_cp()[0] < before.errors_cp()[0]
+def test_searched_labels_differ_from_the_static_evaluation_by_what_is_not_average(
+    teacher, source, tmp_path
+) -> None:
+    settings = replace(SMALL, draws=400, label_nodes=60, label_limit_cp=200)
+    found = Distillation(settings, teacher, [source], tmp_path, resume=False, start=teacher)
+    found.run(stop=lambda: found.chunk == 1)
+    positions = np.load(tmp_path / "positions" / "000000.npy", allow_pickle=False)
+    hcp, labels = found._labelled(positions)
+    static = found._evaluated(hcp)
+    differences = labels - static
+    assert len(hcp) > 2000
+    assert abs(differences.mean()) < 0.5
+    for low in (-300, -100, 0, 200):
+        within = (low <= static) & (static < low + 100)
+        assert abs(differences[within].mean()) < 0.5
+    assert 200 < np.abs(differences).max() <= 400
+    assert np.std(differences) > 50
+
+
+def test_calibrated_labels_add_what_a_search_found_beyond_the_mean() -> None:
+    static = np.array([10, 20, -30, 250, 250], np.int32)
+    scores = np.array([60, 90, 0, 5000, 200], np.int16)
+    labels = distillation._calibrated(static, scores, 100)
+    assert labels.tolist() == [0, 30, -30, 325, 175]
 
 
 @pytest.mark.parametrize("label_nodes", [0, 30])

@@ -15,7 +15,9 @@ Generating a position takes twice as long as training on it, so each is used sev
 are no quiescence leaves and no results: the label is a static evaluation of the position itself, or
 a search of it if its best move is neither a capture nor a promotion. With searched labels a network
 can be its own teacher: it learns to see at once what its search sees some plies later (TreeStrap:
-Veness et al., 2009, which learns from the scores of the search's own nodes).
+Veness et al., 2009, which learns from the scores of the search's own nodes). What a search finds on
+average, the value of the move and smaller advantages, is taken off these labels, as the search adds
+it itself.
 """
 
 from __future__ import annotations
@@ -48,6 +50,8 @@ ERROR_LIMIT_CP = 1500
 #: Maximum number of source positions per chunk, whose rows are held in memory.
 MAX_DRAWS = 2**31 - 1
 _TEST_DRAWS = 6000
+#: Width and number of the ranges of evaluations, on each side of 0, that are calibrated alone.
+_CALIBRATION_CP, _CALIBRATION_STEPS = 100, 15
 _LOSS: dict[str, Any] = {"result_weight": 0.0, "teacher_weight": 1.0, "squared": False}
 
 Hcps = NDArray[np.uint8]
@@ -79,6 +83,8 @@ class Settings:
     """Every n-th position that the searches evaluate is used."""
     label_nodes: int = 0
     """Nodes of the search that labels a position; 0: the label is the static evaluation."""
+    label_limit_cp: int = 250
+    """How far the score of a label's search may be from the teacher's static evaluation."""
     own_every: int = 2
     """In every n-th chunk the learner searches, not the teacher; 0: in none."""
     limit_cp: int = 4000
@@ -100,7 +106,7 @@ class Settings:
     def __post_init__(self) -> None:
         one_of(self, "architecture", ARCHITECTURES)
         at_least(self, chunks=1, draws=1, keep=1, passes=1, every=1, own_every=0, nodes=1)
-        at_least(self, batch=1, threads=1, test_positions=1, limit_cp=0)
+        at_least(self, batch=1, threads=1, test_positions=1, limit_cp=0, label_limit_cp=1)
         at_most(self, threads=MAX_THREADS, draws=MAX_DRAWS)
         positive(self, "rate", "last_rate")
         fractions(self, "leak", "average")
@@ -136,7 +142,7 @@ class Report:
     positions: new ones. trained: positions trained on, those of earlier chunks among them. loss:
     the mean cross entropy above its lower bound. error_cp, bias_cp: root mean square and mean of
     the difference to the teacher's evaluation, of the network in integers, on held-out positions
-    within `ERROR_LIMIT_CP`; to the score of the search if `label_nodes` is set.
+    within `ERROR_LIMIT_CP`; to the label of the search if `label_nodes` is set.
     """
 
     chunk: int
@@ -382,7 +388,10 @@ class Distillation:
         if not self.settings.label_nodes:
             return hcp
         searched = np.empty(len(hcp), _SEARCHED)
-        searched["hcp"], searched["score_cp"] = hcp, found["score_cp"][first]
+        searched["hcp"] = hcp
+        searched["score_cp"] = _calibrated(
+            self._evaluated(hcp), found["score_cp"][first], self.settings.label_limit_cp
+        )
         return searched
 
     def _labelled(self, positions: NDArray[Any]) -> tuple[Hcps, NDArray[np.int32]]:
@@ -464,6 +473,23 @@ def _split(sources: Sequence[Path]) -> tuple[Hcps, Hcps]:
     is_test = game % 100 == 0 if int(game.max()) > 0 else np.ones(len(game), bool)
     train = every if is_test.all() else every[~is_test]
     return np.ascontiguousarray(train), np.ascontiguousarray(every[is_test])
+
+
+def _calibrated(
+    static: NDArray[np.int32], scores: NDArray[np.int16], limit_cp: int
+) -> NDArray[np.int16]:
+    """The static evaluation, plus what each search found beyond the mean at that evaluation.
+
+    A search is on average some tens of centipawns better for the side to move than the static
+    evaluation, and closer to 0. A network that learns this counts it twice when it searches.
+    """
+    found = np.clip(scores - static.astype(np.float64), -limit_cp, limit_cp)
+    step = (np.clip(static // _CALIBRATION_CP, -_CALIBRATION_STEPS, _CALIBRATION_STEPS - 1)) + (
+        _CALIBRATION_STEPS
+    )
+    counts = np.bincount(step, minlength=2 * _CALIBRATION_STEPS)
+    sums = np.bincount(step, found, 2 * _CALIBRATION_STEPS)
+    return np.rint(static + found - (sums / np.maximum(1, counts))[step]).astype(np.int16)
 
 
 def _first_of_each(hcp: Hcps) -> NDArray[np.intp]:
