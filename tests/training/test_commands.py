@@ -218,3 +218,5 @@ def test_the_bundled_network_is_evaluated_by_its_name(tmp_path) -> None:
     )
     assert by_name.exit_code == 0, by_name.output
     assert by_name.output == by_path.output
+    table = CliRunner().invoke(evaluate, ["default", "--data", str(data)]).output
+    assert table.splitlines()[-1].startswith("default: ")

@@ -92,7 +92,8 @@ def command(
         from komadori.cli.training_display import metrics_table, print_rich
 
         print_rich(metrics_table(metrics))
-        print_rich(f"{model}: {len(samples) / seconds:,.0f} positions/s")
+        name = "default" if model == inference.default_model() else model
+        print_rich(f"{name}: {len(samples) / seconds:,.0f} positions/s")
 
 
 def _measure_checkpoint(model: Path, samples: Samples, batch_size: int, device: str) -> Metrics:
