@@ -288,6 +288,26 @@ def test_a_browser_shows_scores_without_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_graph_is_there_before_the_page_has_a_layout(
+    analysed: AnalysedGame, tmp_path: Path
+) -> None:
+    """A browser without windows may print a page before it reports any size."""
+    path = tmp_path / "page.html"
+    page = html_report([analysed], "t", options=PageOptions("en"))
+    silent = "<script>window.ResizeObserver = class { observe() {} };</script>"
+    path.write_text(page.replace("<body", f"{silent}<body", 1), "utf-8")
+    shown = dom(path)
+    assert 'class="graph"' in shown
+    assert shown.count('class="dot grade') == 3
+
+
+def test_the_index_rounds_accuracy_once(analysed: AnalysedGame) -> None:
+    (row,) = data_of(html_index([IndexEntry("a.html", "a", [analysed])], "games"))["index"]
+    side = row["sides"][0]
+    assert side["accuracy"] == pytest.approx(analysed.side(0).accuracy, abs=1e-3)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_a_browser_shows_the_list(analysed: AnalysedGame, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(html_report([analysed] * 2, "t", options=PageOptions("en")), "utf-8")

@@ -148,7 +148,7 @@ def _side(side: SideSummary) -> dict[str, Any]:
         "moves": side.moves,
         "same": side.same,
         "compared": side.compared,
-        "accuracy": None if math.isnan(side.accuracy) else round(side.accuracy, 1),
+        "accuracy": None if math.isnan(side.accuracy) else round(side.accuracy, 3),
         "loss": round(side.mean_loss, 4),
         "mistakes": list(side.mistakes),
         "histogram": list(side.histogram),

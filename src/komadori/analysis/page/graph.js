@@ -11,7 +11,7 @@ const HEIGHT = 210, LEFT = 40, RIGHT = 10, TOP = 12, BOTTOM = 24, ROW = 17;
 export function createGraph(game, labels, onPly) {
   const last = Math.max(game.rates.length - 1, 1);
   const holder = h("div", { class: "graph-holder" });
-  let width = 0, cursor = null, current = 0;
+  let width = 700, cursor = null, current = 0;
   const x = (ply) => LEFT + (width - LEFT - RIGHT) * ply / last;
   const y = (rate) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - rate);
 
@@ -98,6 +98,7 @@ export function createGraph(game, labels, onPly) {
     cursor.parentNode.setAttribute("aria-valuenow", ply);
   }
 
+  draw(); // to be printed before the first layout, too
   new ResizeObserver(() => {
     const now = Math.max(280, Math.round(holder.clientWidth));
     if (now === width || !holder.isConnected) return;
