@@ -314,8 +314,13 @@ def test_an_interrupted_match_resumes(tmp_path: Path) -> None:
         arena.play_match("material", f"usi:{sys.executable} -c pass", games=2, out=folder)
     # A match that failed before its first game doesn't hold the folder.
     assert len(arena.play_match("material", "random", games=2, out=folder).games) == 2
-    with pytest.raises(arena.MatchStoreError, match="another match"):
+    with pytest.raises(arena.MatchStoreError, match="another match: seed: 5 there, 6 here"):
         arena.play_match("material", "random", games=8, seed=6, out=tmp_path)
+    other = arena.Conditions(max_plies=40, nodes=9)
+    with pytest.raises(arena.MatchStoreError) as caught:
+        arena.play_match("material", "random", games=8, seed=5, conditions=other, out=tmp_path)
+    changed = "conditions, nodes: none there, 9 here; conditions, max_plies: 320 there, 40 here"
+    assert f"another match: {changed}; choose" in str(caught.value)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], "{}", *lines[2:]]) + "\n")
     with pytest.raises(arena.MatchStoreError, match="line 2"):

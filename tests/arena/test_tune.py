@@ -150,7 +150,7 @@ def test_an_engine_is_tuned_by_games_and_resumes(engine: str, tmp_path: Path) ->
     page = (out / "index.html").read_text()
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert len(data["parameters"][0]["path"]) == 61
-    with pytest.raises(MatchStoreError, match="another tuning: parameters: "):
+    with pytest.raises(MatchStoreError, match=r"another tuning: parameters \(Skill\), start: 50 "):
         tune(engine, skill(60, start=40), out)
 
 

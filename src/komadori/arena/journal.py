@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from komadori.json_file import parse_json, parse_table
 from komadori.run_lock import RunLock
+from komadori.wording import setting
 
 FORMAT = 2
 
@@ -181,7 +182,20 @@ def _difference(key: str, found: Any, expected: Any) -> str:
                 if a.get(name) != b.get(name):
                     return f"{name} (player {side}) has changed since it began"
         return ""
-    return f"{key}: {found!r} there, {expected!r} here" if found != expected else ""
+    if _are_tables(found) and _are_tables(expected) and len(found) == len(expected):
+        tables = zip(found, expected, strict=True)
+        parts = [
+            _difference(f"{key} ({b['name']})" if "name" in b else key, a, b) for a, b in tables
+        ]
+        return "; ".join(part for part in parts if part)
+    if isinstance(found, dict) and isinstance(expected, dict):
+        names = [name for name in found | expected if found.get(name) != expected.get(name)]
+        return "; ".join(
+            _difference(f"{key}, {name}", found.get(name), expected.get(name)) for name in names
+        )
+    if found == expected:
+        return ""
+    return f"{key}: {setting(found)} there, {setting(expected)} here"
 
 
 def _are_tables(found: Any) -> bool:
