@@ -28,6 +28,7 @@ import { matchEloText, termsText } from '../src/train/elo';
 import { crossTable, LadderPage, scaleOf } from '../src/train/Ladders';
 import { Loop, seriesOf } from '../src/train/Loops';
 import { stepOf } from '../src/train/EloChart';
+import { tickLabels } from '../src/ui/plot';
 import { Matches } from '../src/train/Matches';
 import { curvesOf, Train } from '../src/train/Train';
 import { EngineChoice } from '../src/ui/EngineChoice';
@@ -518,4 +519,10 @@ test('a match that one side won has a bound', () => {
   expect(matchEloText({ ...none, elo_high: -139.6 })).toBe('< −140 (95 %)');
   expect(matchEloText({ ...none, elo: 10, elo_error: 5, elo_low: 5, elo_high: 15 })).toBe('+10 ±5');
   expect(matchEloText(none)).toBe('–');
+});
+
+test('labels of an axis have the digits that tell them apart', () => {
+  const format = (v: number, more = 0) => v.toPrecision(3 + more);
+  expect(tickLabels([0.69295, 0.693, 0.69305], format)).toEqual(['0.6929', '0.6930', '0.6931']);
+  expect(tickLabels([0, 5, 10], format)).toEqual(['0.00', '5.00', '10.0']);
 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { count, duration } from '../src/i18n';
+import { count, duration, shares } from '../src/i18n';
 import { en } from '../src/i18n/en';
 import { ja } from '../src/i18n/ja';
 import { planeName } from '../src/network/words';
@@ -23,6 +23,13 @@ test('counts and durations are abbreviated', () => {
   language.value = 'ja';
   expect([9_999, 20_000, 59_200, 1_500_000, 99_996_000].map(count)).toEqual(['9999', '2万', '5.9万', '150万', '1億']);
   expect([59, 61, 3_661].map(duration)).toEqual(['0:59', '1:01', '1:01:01']);
+});
+
+test('parts of a whole add up to 100 per cent', () => {
+  expect(shares([1, 1, 1])).toEqual(['34%', '33%', '33%']);
+  expect(shares([199, 1, 0])).toEqual(['100%', '0%', '0%']);
+  expect(shares([5, 3, 0])).toEqual(['63%', '37%', '0%']);
+  expect(shares([0, 0, 0])).toEqual(['0%', '0%', '0%']);
 });
 
 test('input planes have Japanese names', () => {

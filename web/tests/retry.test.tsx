@@ -124,7 +124,7 @@ test('the opening explorer lists moves with results; a click plays one', async (
   const place = await mount(Openings);
   await vi.waitFor(() => expect(place.querySelectorAll('tbody tr')).toHaveLength(2));
   const row = place.querySelector('tbody tr')!;
-  expect(row.textContent).toContain('P-7f3 75%');
+  expect(row.textContent).toContain('P-7f3 75.0%');
   expect(row.querySelector('.results')!.getAttribute('aria-label')).toBe('Black 67%, draws 0%, White 33%');
   await click(row.querySelector('button'));
   expect(node.value.usi).toBe('7g7f');

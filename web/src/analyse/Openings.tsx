@@ -1,7 +1,7 @@
 // The opening explorer: moves played from the position in the library's games, with their results.
 import { useEffect, useState } from 'preact/hooks';
 import { get } from '../http';
-import { count, percent, t } from '../i18n';
+import { count, percent, shares, t } from '../i18n';
 import { NO_QUERY, query } from '../library/query';
 import type { OpeningMove, Openings as Found } from '../protocol';
 import { open } from '../router';
@@ -17,16 +17,16 @@ const DELAY_MS = 150;
 function Results({ move: { black, white, draws } }: { move: OpeningMove }) {
   const known = black + white + draws;
   if (!known) return <span class="results none" />;
-  const shares = { black: percent(black / known), draws: percent(draws / known), white: percent(white / known) };
-  const text = t('openings.result', shares);
+  const [blackShare, drawShare, whiteShare] = shares([black, draws, white]);
+  const text = t('openings.result', { black: blackShare, draws: drawShare, white: whiteShare });
   return (
     <span class="results" role="img" aria-label={text} title={text}>
       <i class="black" style={{ flexGrow: black }}>
-        {black / known >= 0.2 && shares.black}
+        {black / known >= 0.2 && blackShare}
       </i>
       <i class="draws" style={{ flexGrow: draws }} />
       <i class="white" style={{ flexGrow: white }}>
-        {white / known >= 0.2 && shares.white}
+        {white / known >= 0.2 && whiteShare}
       </i>
     </span>
   );
@@ -87,7 +87,7 @@ export function Openings() {
                   </button>
                 </th>
                 <td class="n">
-                  {count(move.games)} <small>{percent(move.games / openings.games)}</small>
+                  {count(move.games)} <small>{percent(move.games / openings.games, 1)}</small>
                 </td>
                 <td>
                   <Results move={move} />

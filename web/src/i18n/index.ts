@@ -31,6 +31,18 @@ export function explain(problem: { message: string; code?: string }): string {
 
 export const percent = (rate: number, digits = 0): string => `${(100 * rate).toFixed(digits)}%`;
 
+/** The parts of a whole in percent, rounded so that they add up to 100. */
+export function shares(counts: readonly number[]): string[] {
+  const all = counts.reduce((sum, n) => sum + n, 0);
+  if (!all) return counts.map(() => percent(0));
+  const exact = counts.map(n => (100 * n) / all);
+  const whole = exact.map(Math.floor);
+  const byRest = exact.map((_, i) => i).sort((a, b) => exact[b] - whole[b] - (exact[a] - whole[a]));
+  const missing = 100 - whole.reduce((sum, n) => sum + n, 0);
+  for (const i of byRest.slice(0, missing)) whole[i]++;
+  return whole.map(n => `${n}%`);
+}
+
 /** Rounds to a decimal, or to none from 100 on. */
 const short = (n: number): string => (n < 99.95 ? n.toFixed(1).replace('.0', '') : n.toFixed(0));
 

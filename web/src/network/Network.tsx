@@ -110,7 +110,7 @@ function Candidates({ network }: { network?: NetworkAnswer }) {
               </td>
               <td class="n">
                 <Bar kind="visits" share={r.visits / mostVisits} />
-                {visits ? `${count(r.visits)} · ${percent(r.visits / visits)}` : '–'}
+                {visits ? `${count(r.visits)} · ${percent(r.visits / visits, 1)}` : '–'}
               </td>
               <td class="n">
                 <Bar kind="value" share={r.value ?? 0} />

@@ -128,7 +128,7 @@ function Run({ run }: { run: RunInfo }) {
           return curves.length ? (
             <section key={g.title} class="card">
               <h3>{t(g.title)}</h3>
-              <Curves labelX={t('step')} label={t(g.title)} x={x} curves={curves} format={g.percent ? v => `${(100 * v).toFixed(1)}%` : v => (Math.abs(v) < 1000 ? v.toPrecision(3) : count(v))} />
+              <Curves labelX={t('step')} label={t(g.title)} x={x} curves={curves} format={g.percent ? (v, more = 0) => `${(100 * v).toFixed(1 + more)}%` : (v, more = 0) => (Math.abs(v) < 1000 ? v.toPrecision(3 + more) : count(v))} />
             </section>
           ) : null;
         })}

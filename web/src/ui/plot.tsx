@@ -25,7 +25,8 @@ interface CurvesProps {
   label: string;
   x: readonly number[];
   curves: readonly { name: string; values: readonly (number | null)[] }[];
-  format?: (v: number) => string;
+  /** `more`: digits to show beyond the usual ones. */
+  format?: (v: number, more?: number) => string;
   formatX?: (v: number) => string;
   labelX?: string;
   onPoint?: (index: number) => void;
@@ -36,8 +37,18 @@ interface CurvesProps {
 /** Room right of a chart for half of the last label below it, of 11 pixels: at most 7 per character. */
 export const endPadding = (text: string): number => Math.max(10, Math.ceil(3.5 * text.length) + 1);
 
+/** The labels of an axis, with as many digits as tell them apart. */
+export function tickLabels(at: readonly number[], format: (v: number, more?: number) => string): string[] {
+  let labels: string[] = [];
+  for (let more = 0; more <= 4; more++) {
+    labels = at.map(v => format(v, more));
+    if (new Set(labels).size === labels.length) break;
+  }
+  return labels;
+}
+
 /** A line chart over a common x axis; the legend shows the values at the cursor. */
-export function Curves({ label, x, curves, format = v => v.toPrecision(4), formatX = String, labelX = '', onPoint, height = 200, range }: CurvesProps) {
+export function Curves({ label, x, curves, format = (v, more = 0) => v.toPrecision(4 + more), formatX = String, labelX = '', onPoint, height = 200, range }: CurvesProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const latest = useRef(onPoint);
@@ -59,7 +70,7 @@ export function Curves({ label, x, curves, format = v => v.toPrecision(4), forma
         scales: { x: { time: false }, ...(range ? { y: { range } } : {}) },
         axes: [
           { ...axis, size: 26, values: (_, at) => at.map(formatX) },
-          { ...axis, size: 52, values: (_, at) => at.map(v => format(v)) },
+          { ...axis, size: 52, values: (_, at) => tickLabels(at, format) },
         ],
         series: [
           { label: labelX || 'x', value: (_, v) => (v === null ? '–' : formatX(v)) },
