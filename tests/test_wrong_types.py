@@ -203,3 +203,63 @@ def test_a_limit_of_a_search_is_checked_before_it(name: str) -> None:
             search.search("startpos", inference.load("uniform"), **{name: wrong})
     with pytest.raises(ValueError, match=f"^{name} is -1, at least 0 is needed$"):
         search.search("startpos", inference.load("uniform"), **{name: -1})
+
+
+def test_methods_of_public_classes_name_their_arguments() -> None:
+    """Every public class whose methods are written in Python has the decorator."""
+    bare = []
+    for name, kind in public_callables():
+        if not isinstance(kind, type) or hasattr(kind, "forward"):
+            continue
+        for method, member in vars(kind).items():
+            function = getattr(member, "__func__", member)
+            if method.startswith("_") or not inspect.isfunction(function):
+                continue
+            takes = list(inspect.signature(function).parameters.values())
+            if any(p.annotation is not p.empty for p in takes) and not _is_named(function):
+                bare.append(f"{name}.{method}")
+    # An observer's own methods do nothing.
+    assert [name for name in bare if "Observer." not in name] == []
+
+
+def _is_named(function: Any) -> bool:
+    return bool(function.__code__.co_filename == names_arguments.__code__.co_filename)
+
+
+METHODS: dict[str, Callable[[], object]] = {
+    "hcp: expected bytes, got list of int": lambda: Board.from_hcp([1] * 32),  # type: ignore[arg-type]
+    "square: expected int, got str": lambda: Board().piece_at("7g"),  # type: ignore[arg-type]
+    "moves: expected a list of moves, got str": lambda: Board().push_all("7g7f"),
+    "moves: expected Iterable[Move | str], got list of int": lambda: Board().push_all([3]),  # type: ignore[list-item]
+    "parts: expected Sequence[Samples], got list of str": lambda: records.Samples.concatenate(
+        ["x", "y"]  # type: ignore[list-item]
+    ),
+    "rows: expected indices, a mask or a slice, got int": lambda: records.samples_of([]).take(3),  # type: ignore[arg-type]
+    "limits: expected Limits, got str": lambda: AlphaBetaSearcher().ponderhit("x"),  # type: ignore[arg-type]
+    "slot: expected int, got str": lambda: inference.load("uniform").start("x", 1),  # type: ignore[arg-type]
+    "go: expected GoCommand, got int": lambda: players.make("material").play(Board(), 3),  # type: ignore[arg-type]
+    "positions: expected Iterable[tuple[Key, Board]], got int": lambda: list(
+        analysis.PositionAnalyser(inference.load("uniform"), analysis.Effort(nodes=1)).analyse(3)  # type: ignore[arg-type]
+    ),
+}
+
+
+@pytest.mark.parametrize("message", METHODS)
+def test_a_method_names_the_argument(message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        METHODS[message]()
+
+
+def test_game_from_a_string_of_moves() -> None:
+    with pytest.raises(TypeError, match="moves: expected a list of moves, got str"):
+        records.Game.from_usi("7g7f")
+
+
+def test_a_network_says_how_many_tensors_it_takes() -> None:
+    import torch
+
+    from komadori import nets
+
+    network = nets.build("resnet1x8")
+    with pytest.raises(TypeError, match=re.escape("[N, 62, 9, 9], [N, 57, 9, 9], got 1 tensor")):
+        network(torch.zeros(1, 62, 9, 9))

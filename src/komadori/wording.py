@@ -10,10 +10,13 @@ import os
 import re
 from collections import abc
 from collections.abc import Callable, Mapping
-from types import UnionType
+from types import FunctionType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: The flag of a generator's code; inspect has its name, but imports much.
+_GENERATOR = 0x20
 
 #: Control characters except tab and newline, bidirectional overrides, lone surrogates.
 _UNPRINTABLE = re.compile(
@@ -111,7 +114,8 @@ def not_expected(name: str, value: object, expected: str) -> TypeError:
 
 def names_arguments(target: F) -> F:
     """Decorate a public function or class: an error that follows from a value of a wrong type
-    becomes a TypeError that names the argument.
+    becomes a TypeError that names the argument. Of a class that applies to the constructor and to
+    the public methods that it defines; those of networks are left alone, since torch traces them.
 
     Types are compared with the annotations only after an error, so correct calls cost no time and
     what works isn't refused. An error of the caller's own code, such as a callback, stays as it is.
@@ -119,17 +123,45 @@ def names_arguments(target: F) -> F:
     if isinstance(target, type):
         kind: Any = target
         kind.__init__ = names_arguments(kind.__init__)
+        members = {} if hasattr(kind, "forward") else dict(vars(kind))
+        for name, member in members.items():
+            if name.startswith("_"):
+                continue
+            if isinstance(member, classmethod | staticmethod):
+                setattr(kind, name, type(member)(names_arguments(member.__func__)))
+            elif isinstance(member, FunctionType):
+                setattr(kind, name, names_arguments(member))
         return target
+
+    def explained(
+        error: Exception, arguments: tuple[Any, ...], options: dict[str, Any]
+    ) -> Exception:
+        wrong = None
+        said = re.match(r"(\w+): expected ", str(error))
+        is_named = said is not None and said[1] in target.__code__.co_varnames
+        if not is_named and not _is_of_callers_code(error, target):
+            wrong = _wrong_argument(target, arguments, options)
+        return wrong or error
+
+    if target.__code__.co_flags & _GENERATOR:
+
+        @functools.wraps(target)
+        def generated(*arguments: Any, **options: Any) -> Any:
+            try:
+                return (yield from target(*arguments, **options))
+            except (TypeError, AttributeError, KeyError) as error:
+                if (wrong := explained(error, arguments, options)) is error:
+                    raise
+                raise wrong from error
+
+        return cast("F", generated)
 
     @functools.wraps(target)
     def named(*arguments: Any, **options: Any) -> Any:
         try:
             return target(*arguments, **options)
         except (TypeError, AttributeError, KeyError) as error:
-            wrong = None
-            if not _is_of_callers_code(error, target):
-                wrong = _wrong_argument(target, arguments, options)
-            if wrong is None:
+            if (wrong := explained(error, arguments, options)) is error:
                 raise
             raise wrong from error
 

@@ -16,7 +16,7 @@ from komadori.arena.openings import Opening
 from komadori.search.defaults import PLAYER_NODES
 from komadori.usi.client import EngineError
 from komadori.usi.protocol import GoCommand, one_line
-from komadori.wording import check_type, counted
+from komadori.wording import check_type, counted, names_arguments
 
 if TYPE_CHECKING:
     from komadori.players import Decision, Player
@@ -39,6 +39,7 @@ Reason = Literal[
 SIDES: tuple[Literal["black"], Literal["white"]] = ("black", "white")
 
 
+@names_arguments
 @dataclass(frozen=True)
 class Conditions:
     """Conditions of a game, the same for both sides. Times in milliseconds.
@@ -155,6 +156,7 @@ def limits_text(go: GoCommand) -> str:
     return ", ".join(parts)
 
 
+@names_arguments
 @dataclass
 class GameRecord:
     """A finished game. `moves` are USI, starting with the opening; scores are the mover's view."""

@@ -27,6 +27,7 @@ MIN_PAIRS = 10
 DEFAULT_OPENING_PLIES = 8
 
 
+@names_arguments
 @dataclass
 class MatchResult:
     """The score of a match, from the first player's (A's) view."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, Self
 
 from komadori.extras import install_line
-from komadori.wording import counted
+from komadori.wording import counted, names_arguments
 
 #: Seconds between polls for machines that have joined.
 POLL_S = 2.0
@@ -135,6 +135,7 @@ class _Machine:
         self.request: Any = None
 
 
+@names_arguments
 class Fleet:
     """Distributes items to the workers of all machines and collects the results.
 

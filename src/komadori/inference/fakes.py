@@ -13,6 +13,7 @@ from komadori._core.encoding import GOLDEN_64, mix64
 from komadori.encoding import FEATURES, LABELS, encode_boards, legal_labels
 from komadori.inference.model_file import check_tables
 from komadori.inference.protocol import Described, Floats
+from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
     from komadori.rules import Board
@@ -44,6 +45,7 @@ def row_keys(inputs: Sequence[Floats], features: str = "dlshogi") -> NDArray[np.
     return keys
 
 
+@names_arguments
 class _Fake(Described):
     """Base class: slots of plain arrays; subclasses fill the outputs in `_evaluate`."""
 

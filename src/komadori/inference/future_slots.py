@@ -13,8 +13,10 @@ from concurrent.futures import (
 )
 
 from komadori.inference.protocol import Described, Floats, InferenceError, checked_outputs
+from komadori.wording import names_arguments
 
 
+@names_arguments
 class FutureSlots(Described, ABC):
     """Implements start, wait and close of `Evaluator` and the methods of `Polled`, one batch per
     slot.

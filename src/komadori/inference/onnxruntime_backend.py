@@ -14,6 +14,7 @@ from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import OUTPUTS, check_signature, read_card
 from komadori.inference.protocol import Floats, InferenceError, ModelError
 from komadori.inference.without_telemetry import import_onnxruntime
+from komadori.wording import names_arguments
 
 #: Names for `providers=` -> ONNX Runtime's. Run here: cpu. The others are untested.
 PROVIDERS = {
@@ -25,6 +26,7 @@ PROVIDERS = {
 }
 
 
+@names_arguments
 class OnnxRuntimeEvaluator(FutureSlots):
     """Runs a network with ONNX Runtime; batches run one at a time in a thread."""
 

@@ -15,6 +15,7 @@ from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_bat
 from komadori.inference.model_file import OUTPUTS, Signature, check_signature, read_card
 from komadori.inference.protocol import Described, Floats, InferenceError, ModelError, Planes
 from komadori.inference.without_telemetry import import_openvino
+from komadori.wording import names_arguments
 
 #: Precisions of a network; for an int8 model, of the layers left in float.
 PRECISIONS = ("float32", "bfloat16")
@@ -33,6 +34,7 @@ def best_precision() -> str:
 _of_parents: list[OpenVinoEvaluator] = []
 
 
+@names_arguments
 class OpenVinoEvaluator(Described):
     """Runs a network on the CPU, one thread per stream, reading the slots' arrays in place.
 

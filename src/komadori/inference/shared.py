@@ -20,6 +20,7 @@ from komadori.inference.protocol import (
     Polled,
     wait_for,
 )
+from komadori.wording import names_arguments
 
 #: Seconds that other lanes pause after an urgent request, for the next one of the same search.
 HOLD_S = 0.015
@@ -247,6 +248,7 @@ class _Request:
         self.future: Future[tuple[Floats, Floats]] = Future()
 
 
+@names_arguments
 class Lane(FutureSlots):
     """A searcher's access to a `SharedEvaluator`."""
 

@@ -14,6 +14,7 @@ from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import check_tables
 from komadori.inference.protocol import Floats, InferenceError, ModelError
 from komadori.model_folder import find_model
+from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
     import torch
@@ -68,6 +69,7 @@ def load_folder(path: Path, **options: Any) -> TorchEvaluator:
     )
 
 
+@names_arguments
 class TorchEvaluator(FutureSlots):
     """Runs a network given as a callable: one tensor per input to (policy logits, value).
 

@@ -12,6 +12,7 @@ from komadori._core import linear as _core
 from komadori.cpus import available_threads
 from komadori.linear.weights_file import WeightsError, WeightsFormat
 from komadori.rules import Board
+from komadori.wording import names_arguments
 
 #: The tables of the learner's parameters by name: (start, size) in the flat array.
 TABLES: dict[str, tuple[int, int]] = {
@@ -25,6 +26,7 @@ _FORMAT = WeightsFormat("komadori-kpp", 1, "the KPP evaluation")
 _KINGS = 81
 
 
+@names_arguments
 @dataclass(frozen=True)
 class KppWeights:
     """Weights of elmo's evaluation (cpp/komadori/linear/kpp.h), in units of 1/32 centipawn.

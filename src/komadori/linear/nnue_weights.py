@@ -9,12 +9,14 @@ from komadori._core import linear as _core
 from komadori.atomic import atomic_writer
 from komadori.linear.weights_file import WeightsError
 from komadori.rules import Board
+from komadori.wording import names_arguments
 
 #: Supported networks, by the name of their inputs.
 ARCHITECTURES: tuple[str, ...] = tuple(_core.nnue_architectures())
 FV_SCALE: int = _core.NNUE_FV_SCALE
 
 
+@names_arguments
 @dataclass(frozen=True)
 class NnueWeights:
     """A network of 256x2-32-32 over K-P or HalfKP inputs.

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import linear as _core
+from komadori.wording import names_arguments
 
 FEATURES: int = _core.FEATURES
 FIRST_ON_BOARD: int = _core.FIRST_ON_BOARD
 SQUARES = 81
 
 
+@names_arguments
 @dataclass(frozen=True)
 class Orbits:
     """A partition of the ordered pairs of features.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from komadori._core import linear as _core
 from komadori.linear.weights_file import WeightsError, WeightsFormat
 from komadori.rules import Board
+from komadori.wording import names_arguments
 
 FEATURES: int = _core.FEATURES
 #: Piece types with a value: all but the king.
@@ -19,6 +20,7 @@ VALUED_TYPES = (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14)
 _FORMAT = WeightsFormat("komadori-two-piece", 1, "the two-piece evaluation", compressed=True)
 
 
+@names_arguments
 @dataclass(frozen=True)
 class TwoPieceWeights:
     """Weights of shogi686's evaluation (docs/sources.md).

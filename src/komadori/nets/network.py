@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from komadori.wording import names_arguments
+from komadori.wording import counted, names_arguments
 
 
 @names_arguments
@@ -61,6 +61,11 @@ class Network(nn.Module):
         raise NotImplementedError
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+        if len(inputs) != len(self.interface.inputs):
+            shapes = ", ".join(f"[N, {', '.join(map(str, s))}]" for s in self.interface.inputs)
+            raise TypeError(
+                f"inputs: expected tensors {shapes}, got {counted(len(inputs), 'tensor')}"
+            )
         policy, value = self.outputs(*inputs)
         return policy, win_logit(value)
 

@@ -16,6 +16,7 @@ from komadori.players.player import (
 )
 from komadori.usi.client import EngineError, ExternalEngine, UsiEngine
 from komadori.usi.protocol import STARTPOS, GoCommand, is_move_text
+from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
     from komadori.rules import Board
@@ -30,6 +31,7 @@ DRAW_PLY_OPTIONS = ("Draw_Ply", "MaxMovesToDraw")
 DEFAULT_LIMIT_S = 600.0
 
 
+@names_arguments
 class EnginePlayer(Named):
     """Plays with an external engine, under its own limits or the match's.
 

@@ -24,6 +24,7 @@ from komadori.search.protocol import Info, Limits, Searcher, SearchResult
 from komadori.usi.limits import search_limits
 from komadori.usi.options import NetworkOptions, OptionTable, Scope, option_table
 from komadori.usi.protocol import GoCommand
+from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
     from komadori.rules import Board
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 PLAYER_HASH_MB = 64
 
 
+@names_arguments
 class SearchPlayer(Named):
     """Plays with a searcher, under its own limits or the match's."""
 

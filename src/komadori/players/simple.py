@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from komadori.players.player import Decision, Named
 from komadori.usi.protocol import GoCommand
+from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
     from komadori.rules import Board, Move
@@ -56,6 +57,7 @@ def allowed_moves(board: Board, go: GoCommand) -> list[Move]:
     return [move for move in moves if move.usi() in go.searchmoves] or moves
 
 
+@names_arguments
 class RandomPlayer(Named):
     """Plays a random legal move, with uniform probability."""
 
@@ -74,6 +76,7 @@ class RandomPlayer(Named):
         pass
 
 
+@names_arguments
 class MaterialPlayer(Named):
     """Looks one ply ahead and counts material.
 

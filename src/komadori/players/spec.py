@@ -36,7 +36,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from komadori.usi.protocol import GoCommand
-from komadori.wording import no_such_file
+from komadori.wording import names_arguments, no_such_file
 
 KINDS = (
     "model",
@@ -70,6 +70,7 @@ class PlayerSpecError(ValueError):
 _PROGRAM_HEADS = (b"\x7fELF", b"#!", b"MZ")
 
 
+@names_arguments
 @dataclass(frozen=True)
 class PlayerSpec:
     """A parsed player specification."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from komadori._core import records as _core
 from komadori.records.errors import RecordError
 from komadori.rules import BLACK, WHITE, Board, Move
-from komadori.wording import names_arguments
+from komadori.wording import names_arguments, not_expected
 
 __all__ = [
     "MATE_CP",
@@ -74,6 +74,7 @@ class End(IntEnum):
     ADJUDICATION = 11
 
 
+@names_arguments
 @dataclass(slots=True)
 class Candidates:
     """The candidate moves of a search, ply by ply.
@@ -109,6 +110,7 @@ def _usi(move16: int | np.uint16) -> str:
     return Move.from_move16(int(move16)).usi()
 
 
+@names_arguments
 @dataclass(slots=True, eq=False)
 class Game:
     """A game: an initial position, the moves, and data of each move.
@@ -150,6 +152,8 @@ class Game:
         headers: dict[str, str] | None = None,
     ) -> Game:
         """Create a game from moves in USI. Raises IllegalMoveError for an illegal move."""
+        if isinstance(moves, str):
+            raise not_expected("moves", moves, "a list of moves")
         board = Board(sfen)
         played = np.array([board.push_usi(move).move16 for move in moves], np.uint16)
         return cls(

@@ -21,6 +21,7 @@ from komadori.wording import names_arguments
 __all__ = ["SampleMoves", "load_sample_moves", "samples_with_moves", "to_hcpe3"]
 
 
+@names_arguments
 @dataclass(frozen=True, slots=True)
 class SampleMoves:
     """The candidate moves of samples, row by row.

@@ -18,7 +18,7 @@ from komadori.records.game import End, Game, Winner
 from komadori.records.games import GameReader
 from komadori.records.table import table_of
 from komadori.rules import Board, Move, RulesError
-from komadori.wording import names_arguments
+from komadori.wording import names_arguments, not_expected
 
 __all__ = [
     "LAYOUTS",
@@ -63,6 +63,7 @@ class Sample(NamedTuple):
     end: End
 
 
+@names_arguments
 @dataclass(slots=True)
 class Samples:
     """Samples in columns; rows of one game are adjacent and in order.
@@ -122,6 +123,8 @@ class Samples:
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Samples:
         """Select rows by indices, mask or slice."""
+        if rows is None or isinstance(rows, int | np.integer):
+            raise not_expected("rows", rows, "indices, a mask or a slice")
         chosen = {name: column[rows] for name, column in self.columns().items()}
         return Samples(**chosen, skipped=self.skipped)
 

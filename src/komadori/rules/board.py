@@ -18,13 +18,14 @@ from komadori.rules.pieces import (
     square_name,
 )
 from komadori.rules.svg import PieceStyle, board_svg
-from komadori.wording import check_type
+from komadori.wording import check_type, names_arguments, not_expected
 
 _RANKS = "一二三四五六七八九"
 _FILES = "１２３４５６７８９"
 _NUMBERS = ("", "", *"二三四五六七八九十", *(f"十{n}" for n in "一二三四五六七八"))
 
 
+@names_arguments
 class Board(Position):
     """A position and its move history, changed by `push` and `pop`.
 
@@ -154,6 +155,8 @@ class Board(Position):
 
     def push_all(self, moves: Iterable[Move | str]) -> None:
         """Push moves in order; strings are USI. Moves before an illegal one stay pushed."""
+        if isinstance(moves, str):
+            raise not_expected("moves", moves, "a list of moves")
         for move in moves:
             if isinstance(move, str):
                 self.push_usi(move)

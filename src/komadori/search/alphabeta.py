@@ -27,7 +27,7 @@ from komadori.search.protocol import (
     one_at_a_time,
 )
 from komadori.search.resigning import Resigning, ResignRule
-from komadori.wording import check_type
+from komadori.wording import check_type, names_arguments
 
 if TYPE_CHECKING:
     from komadori.inference import Evaluator
@@ -156,6 +156,7 @@ def score_of(win_rate: float) -> float:
     return score_from_win_rate(win_rate, ELMO_COEF, limit_cp=6000.0)
 
 
+@names_arguments
 class AlphaBetaSearcher(OneAtATime):
     """Alpha-beta search (a `search.Searcher`).
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from komadori.rules import Board, Move
-from komadori.wording import check_type
+from komadori.wording import check_type, names_arguments
 
 M = TypeVar("M", bound=Callable[..., Any])
 
@@ -55,6 +55,7 @@ class Limits:
         return self.infinite or self.ponder
 
 
+@names_arguments
 class StopEvent(threading.Event):
     """A `stop` that calls functions when it is set, so that a search needn't poll it."""
 

@@ -37,12 +37,13 @@ from komadori.search.root_mate import (
     RootMate,
 )
 from komadori.search.stopping import Condition, Conditions, Depth, Progress, conditions_of
-from komadori.wording import check_type
+from komadori.wording import check_type, names_arguments
 
 #: Maximum interval between checks of `stop` while waiting for the network.
 POLL_S = 0.01
 
 
+@names_arguments
 class PuctSearcher(OneAtATime):
     """Tree search with a policy and value network (a `search.Searcher`).
 

@@ -38,6 +38,7 @@ class Samples(Protocol):
     def ply(self) -> NDArray[np.int16]: ...
 
 
+@names_arguments
 @dataclass(frozen=True)
 class MoveProbs:
     """Policy targets: probabilities of the moves of each row, in compressed rows.
@@ -103,6 +104,7 @@ def _normalised(
     return prob.astype(np.float32)
 
 
+@names_arguments
 @dataclass(frozen=True)
 class Part:
     """A view of some rows of the samples.

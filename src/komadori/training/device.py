@@ -19,6 +19,7 @@ from komadori.training.memory import keep_freed_memory
 from komadori.training.targets import Targets
 from komadori.training.torchrun import local_rank
 from komadori.training.workers import Workers
+from komadori.wording import names_arguments
 
 #: A network's outputs of its inputs.
 Forward = Callable[..., tuple[Tensor, ...]]
@@ -26,6 +27,7 @@ Forward = Callable[..., tuple[Tensor, ...]]
 MAX_REPLICAS = 4
 
 
+@names_arguments
 @dataclass(frozen=True)
 class Compute:
     """A device and the dtype of the convolutions; weights and loss stay float32.

@@ -37,6 +37,7 @@ class Cursor:
     sample: int = 0
 
 
+@names_arguments
 @dataclass(frozen=True)
 class Batch:
     """One encoded batch.

@@ -21,8 +21,10 @@ from komadori.records.keys import position_keys
 from komadori.records.stream import SampleStream, Window, split_files
 from komadori.training.config import Config, ConfigError
 from komadori.training.data import Mirror, MoveProbs, Part, Split, keys_of
+from komadori.wording import names_arguments
 
 
+@names_arguments
 @dataclass(frozen=True)
 class Files:
     """Training files to read in windows of `data.window` positions."""

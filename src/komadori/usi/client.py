@@ -25,7 +25,7 @@ from typing import ClassVar, Protocol, overload
 from komadori.usi import protocol
 from komadori.usi.protocol import BestMove, GoCommand, InfoLine, OptionLine, UsiSyntaxError
 from komadori.usi.reaper import reaper
-from komadori.wording import no_such_file
+from komadori.wording import names_arguments, no_such_file
 
 #: Debian's folders for games, which aren't on every user's PATH.
 EXTRA_FOLDERS = ("/usr/games", "/usr/local/games")
@@ -288,6 +288,7 @@ class LineProcess:
                 self._process.send_signal(number)
 
 
+@names_arguments
 class UsiEngine:
     """A USI engine. Adapters override the methods under "quirks"."""
 
