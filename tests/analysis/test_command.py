@@ -126,6 +126,20 @@ def test_results_are_named_as_the_files_were(
     assert output.splitlines()[-1] == "wrote analysis-index.html"
 
 
+def test_a_file_without_a_game_leaves_the_others(tmp_path: Path) -> None:
+    paths = [write(tmp_path / name, FIRST) for name in ("a.kif", "c.kif")]
+    junk = tmp_path / "b.kif"
+    junk.write_text("nothing here")
+    done = run(paths[0], junk, paths[1])
+    assert done.exit_code == 1
+    assert f"skipped: no game of kif can be read: {junk}" in done.output
+    assert done.output.splitlines()[-1] == "Error: 1 file skipped: no game could be read"
+    assert (tmp_path / "a.html").is_file()
+    assert (tmp_path / "c.html").is_file()
+    assert (tmp_path / "analysis-index.html").is_file()
+    assert not (tmp_path / "b.html").exists()
+
+
 def test_a_folder_for_the_results(tmp_path: Path) -> None:
     path = write(tmp_path / "one.kif", FIRST)
     done = run(path, "-o", tmp_path / "results")
@@ -140,6 +154,9 @@ def test_files_that_cannot_be_analysed_are_named(tmp_path: Path) -> None:
     assert "junk.kif" in run(junk).output
     empty = write(tmp_path / "empty.kif", [])
     assert "no game with moves" in run(empty).output
+    both = run(junk, empty)
+    assert both.exit_code == 1
+    assert both.output.splitlines()[-1] == "Error: no game in any of the files"
     path = write(tmp_path / "one.kif", FIRST)
     missing = CliRunner().invoke(group, ["analyse", str(path), "--model", "nowhere.onnx"])
     assert missing.exit_code == 2

@@ -243,14 +243,14 @@ def command(
     strength: Strength | None = None
     note: str | Mapping[str, str]
     if from_comments:
-        chosen = [_read(path, output) for path in paths]
+        chosen = _read_all(paths, output)
         analysed = [_from_comments(record) for record in chosen]
         note = "komadori analyse --from-comments"
     else:
         # Report a network that can't be loaded before reading the files.
         engine = start(player, model, threads)
         with contextlib.closing(engine):
-            chosen = [_read(path, output) for path in paths]
+            chosen = _read_all(paths, output)
             found, note = _searched(chosen, engine, effort, fresh)
         strength = _strength(player, model)
         analysed = [
@@ -269,6 +269,8 @@ def command(
         say(words.wrote.format(words.conjunction.join(map(str, wrote))))
     if len(chosen) > 1:
         _write_index(chosen, analysed, note, settings)
+    if missing := len(paths) - len(chosen):
+        raise click.ClickException(f"{counted(missing, 'file')} skipped: no game could be read")
 
 
 def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
@@ -364,6 +366,21 @@ def _strength(player: str, model: str) -> Strength:
 
     own = player != "model" or not names_network(model)
     return measured(player) if own else UNKNOWN
+
+
+def _read_all(paths: Sequence[Path], output: Path | None) -> list[_Record]:
+    """Read the files; one of several that holds no game is reported and left out."""
+    if len(paths) == 1:
+        return [_read(paths[0], output)]
+    records = []
+    for path in paths:
+        try:
+            records.append(_read(path, output))
+        except click.ClickException as error:
+            say(f"skipped: {error.message}", err=True)
+    if not records:
+        raise click.ClickException("no game in any of the files")
+    return records
 
 
 def _read(path: Path, output: Path | None) -> _Record:
