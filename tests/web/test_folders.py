@@ -54,6 +54,14 @@ def test_names_that_no_message_can_hold_are_shown_with_symbols(tmp_path: Path) -
         assert names >= set(scan.model_files)
 
 
+def test_runs_of_linear_evaluations_have_steps(tmp_path: Path) -> None:
+    for name in ("step", "iteration", "epoch", "chunk"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "log.jsonl").write_text(f'{{"{name}": 2}}\n{{"{name}": 3}}\n')
+    with make_server(tmp_path) as client:
+        assert {run["step"] for run in client.get("/api/runs").json()} == {3}
+
+
 @pytest.mark.parametrize("value", [r'"\ud800"', "[" * 100_000])
 def test_json_that_no_message_can_hold_affects_no_other_file(tmp_path: Path, value: str) -> None:
     for name in ("good", "bad"):

@@ -441,6 +441,21 @@ test('curves have translated names, including logs of linear evaluations', () =>
   expect(named.curves.map(c => c.name)).toEqual(['Training: loss', 'Test: policy loss']);
   const linear = curvesOf([{ iteration: 1, loss_after: 0.3 }, { iteration: 2, loss_after: 0.2 }], /loss_after/);
   expect(linear).toMatchObject({ x: [1, 2], curves: [{ values: [0.3, 0.2] }] });
+  const losses = (result: number) => ({ result, result_floor: 0, teacher: 0.75, teacher_floor: 0.5 });
+  const epochs = [{ epoch: 1, train: losses(0.5), test: losses(0.6), agreement: [0.1, 0.4] }];
+  expect(curvesOf(epochs, /^value/)).toEqual({
+    x: [1],
+    curves: [
+      { name: 'Training: value loss, result', values: [0.5] },
+      { name: 'Training: value loss, score', values: [0.25] },
+      { name: 'Test: value loss, result', values: [0.6] },
+      { name: 'Test: value loss, score', values: [0.25] },
+    ],
+  });
+  expect(curvesOf(epochs, /agree/).curves).toEqual([{ name: 'Test: agreement', values: [0.4] }]);
+  const kpp = [{ epoch: 1, loss: losses(0.5), held_out: { loss: losses(0.6), agreement: [0.1, 0.4] } }];
+  expect(curvesOf(kpp, /^value|agree/)).toEqual({ x: [1], curves: [...curvesOf(epochs, /^value/).curves.slice(0, 2), ...curvesOf(epochs, /agree/).curves, ...curvesOf(epochs, /^value/).curves.slice(2)] });
+  expect(curvesOf([{ chunk: 3, loss: 0.1 }], /^loss$/).x).toEqual([3]);
 });
 
 const ENDS = [

@@ -135,9 +135,13 @@ class Trainings:
 
 
 def _step(entry: dict[str, Any]) -> int:
-    """Return the step of a log entry; logs of linear evaluations have iterations instead."""
-    step = entry.get("step", entry.get("iteration"))
-    return int(step) if isinstance(step, int | float) else 0
+    """Return the step of a log entry; logs of linear evaluations have iterations, epochs or chunks
+    instead.
+    """
+    for name in ("step", "iteration", "epoch", "chunk"):
+        if isinstance(step := entry.get(name), int | float):
+            return int(step)
+    return 0
 
 
 def match_game(record: GameRecord) -> MatchGame:

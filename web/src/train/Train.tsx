@@ -33,8 +33,31 @@ const COMMANDS = ['komadori quickstart', 'komadori train resnet5x64 --data games
 /** The display name of a logged metric. */
 const metric = (key: string): string => (has(`metric.${key}`) ? t(`metric.${key}` as Key) : key.replaceAll('_', ' '));
 
-/** Normalises logs of linear evaluations, which count iterations instead of steps. */
-const withStep = (e: Entry): Entry => (e.kind === undefined && number(e.iteration) !== null ? { ...e, kind: 'train', step: e.iteration } : e);
+/** The losses of an epoch of a linear evaluation, minus their lower bounds, by the names that networks' logs have. */
+function linearLosses(losses: unknown): Record<string, number> {
+  const found: Record<string, number> = {};
+  if (typeof losses !== 'object' || losses === null) return found;
+  const of = losses as Record<string, unknown>;
+  for (const [name, key] of [['result', 'value_result_loss'], ['teacher', 'value_score_loss']] as const) {
+    const loss = number(of[name]);
+    if (loss !== null) found[key] = loss - (number(of[`${name}_floor`]) ?? 0);
+  }
+  return found;
+}
+
+/** Normalises logs of linear evaluations, which count iterations, epochs or chunks instead of steps. */
+function withStep(e: Entry): Entry[] {
+  const step = number(e.iteration) ?? number(e.epoch) ?? number(e.chunk);
+  if (e.kind !== undefined || step === null) return [e];
+  const heldOut = e.held_out as { loss?: unknown; agreement?: unknown } | null | undefined; // of KPP
+  const test = e.test ?? heldOut?.loss;
+  if (typeof test !== 'object') return [{ ...e, kind: 'train', step }];
+  const { agreement = heldOut?.agreement, ...others } = e;
+  return [
+    { ...others, kind: 'train', step, ...linearLosses(e.train ?? e.loss) },
+    { kind: 'test', step, agreement, ...linearLosses(test) },
+  ];
+}
 
 const MAX_POINTS = 1_500;
 
@@ -42,7 +65,7 @@ const MAX_POINTS = 1_500;
 export function curvesOf(entries: readonly Entry[], pattern: RegExp): CurveSet {
   const kinds = ['train', 'test'] as const;
   const wanted = new Map<string, (number | null)[]>();
-  let chosen = entries.map(withStep).filter(e => kinds.includes(e.kind as 'train') && number(e.step) !== null);
+  let chosen = entries.flatMap(withStep).filter(e => kinds.includes(e.kind as 'train') && number(e.step) !== null);
   const every = Math.ceil(chosen.length / MAX_POINTS);
   if (every > 1) chosen = chosen.filter((e, i) => e.kind === 'test' || i % every === 0);
   const steps = [...new Set(chosen.map(e => e.step as number))].sort((a, b) => a - b);
