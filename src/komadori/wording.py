@@ -117,8 +117,9 @@ def names_arguments(target: F) -> F:
     becomes a TypeError that names the argument. Of a class that applies to the constructor and to
     the public methods that it defines; those of networks are left alone, since torch traces them.
 
-    Types are compared with the annotations only after an error, so correct calls cost no time and
-    what works isn't refused. An error of the caller's own code, such as a callback, stays as it is.
+    Types are compared with the annotations only after an error, so a correct call costs one Python
+    call more and what works isn't refused. An error of the caller's own code, such as a callback,
+    stays as it is.
     """
     if isinstance(target, type):
         kind: Any = target
