@@ -198,3 +198,22 @@ def test_the_engine_answers(arguments: list[str]) -> None:
         _, output = engine.communicate("quit\n", timeout=30)
         assert engine.returncode == 0, output
         assert "Traceback" not in output
+
+
+@pytest.mark.parametrize("megabytes", range(250, 340, 10))
+def test_a_lack_of_memory_in_a_thread_is_one_line(megabytes: int, tmp_path: Path) -> None:
+    """The thread's first exception needs memory itself; without it glibc would end the process."""
+    most = megabytes << 20
+    done = subprocess.run(
+        [sys.executable, "-m", "komadori", "generate", "teacher", "--games=2", "--nodes=9", "-o=x"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert "ABORT" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "a bug in komadori" not in done.stderr

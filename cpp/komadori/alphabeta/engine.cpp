@@ -152,7 +152,7 @@ void Engine::run(Position position) {
             for (std::size_t i = 1; i < workers_.size(); ++i) {
                 helpers.emplace_back([&, i] { workers_[i]->think(position, root_moves); });
             }
-        } catch (const std::system_error&) {  // no more threads: search with those that started
+        } catch (const std::exception&) {  // no more threads: search with those that started
         }
         workers_[0]->think(position, root_moves);
         // USI: an infinite search that has ended early still waits for `stop`.

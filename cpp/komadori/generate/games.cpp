@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "komadori/generate/score.h"
+#include "komadori/threads/parallel.h"
 
 namespace komadori::generate {
 namespace {
@@ -96,6 +97,7 @@ TeacherGames::TeacherGames(std::vector<Engine*> engines, std::vector<Engine*> op
       settings_(std::move(settings)),
       openings_(std::move(openings)) {
     const auto work = [this](std::size_t i) {
+        prepare_to_throw();
         try {
             run(i);
         } catch (...) {
@@ -114,6 +116,10 @@ TeacherGames::TeacherGames(std::vector<Engine*> engines, std::vector<Engine*> op
             --running_;
             if (threads_.empty()) throw;
             break;
+        } catch (...) {
+            --running_;
+            stop();  // a thread that still runs can't be destroyed
+            throw;
         }
     }
 }

@@ -11,6 +11,13 @@
 
 namespace komadori {
 
+// Allocates this thread's part of the exception handling, which its first throw would do: where
+// that throw reports a lack of memory, glibc would end the process instead.
+inline void prepare_to_throw() {
+    // Stored, because calls of a function without side effects may be left out.
+    [[maybe_unused]] volatile int count = std::uncaught_exceptions();
+}
+
 // Calls body(thread) once for each of `threads` threads, waits for all and rethrows the first
 // exception. If the system can't start that many, the calling thread runs the remaining bodies, so
 // they must not wait for each other.
@@ -20,6 +27,7 @@ void run_threads(int threads, const Body& body) {
     if (n == 1) return body(std::size_t(0));
     std::vector<std::exception_ptr> failures(n);
     const auto work = [&](std::size_t i) {
+        prepare_to_throw();
         try {
             body(i);
         } catch (...) {

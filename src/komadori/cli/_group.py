@@ -48,6 +48,8 @@ _HELP_WIDTH = 100
 USAGE = 2
 #: Errors of the dynamic linker without enough address space.
 _NO_MEMORY = re.compile("failed to map segment|cannot allocate memory", re.IGNORECASE)
+#: Errors of starting a thread, of Python and of the core.
+_NO_THREAD = re.compile("can't start new thread|^Resource temporarily unavailable$")
 #: Names of files may hold line breaks; an error is one line.
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 
@@ -135,6 +137,8 @@ def describe(error: BaseException) -> str:
         return not_enough_memory(error)
     if _NO_MEMORY.search(str(error)):  # torch's and OpenVINO's libraries are large
         return f"not enough memory: {' '.join(str(error).split())}"
+    if isinstance(error, RuntimeError) and _NO_THREAD.search(str(error)):
+        return "the system gives no more threads, for a lack of memory or a limit of processes"
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
         extra = _EXTRAS.get(package)
