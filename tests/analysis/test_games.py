@@ -18,8 +18,15 @@ from komadori.analysis.games import (
 )
 from komadori.analysis.journal import read_journal
 from komadori.records import Game, GameWriter, Winner, read_games
+from komadori.rules import Board
 
 MOVES = ["7g7f", "3c3d", "8h2b+", "3a2b", "B*4e"]
+#: Positions of a journal, in all of which 7g7f and 2g2f are legal.
+KEYS = ONE, TWO, THREE = [
+    Board(f"startpos moves {played} 5a5b").sfen().rpartition(" ")[0]
+    for played in ("1g1f", "9g9f", "3g3f")
+]
+FOUR = Board().sfen().rpartition(" ")[0]
 
 
 def line(rate: float, *pv: str, mate: int | None = None) -> Line:
@@ -182,17 +189,17 @@ def test_a_damaged_line_of_a_journal_costs_no_other_result(tmp_path: Path, damag
     path = tmp_path / "a.analysis.jsonl"
     found = Found(0.5, 3, (Line(0.5, None, 40, 3, ("7g7f",)),), declares=False)
     with Journal(path, {"nodes": 5}) as journal:
-        for key in ("one", "two", "three"):
+        for key in KEYS:
             journal.add(key, found)
     lines = path.read_bytes().split(b"\n")
     path.write_bytes(b"\n".join([*lines[:2], damage, *lines[3:]]) + b'{"position": "fo')
-    assert list(read_journal(path)) == ["one", "three"]
+    assert list(read_journal(path)) == [ONE, THREE]
     with Journal(path, {"nodes": 5}) as journal:
-        assert list(journal.known) == ["one", "three"]
-        journal.add("four", found)
+        assert list(journal.known) == [ONE, THREE]
+        journal.add(FOUR, found)
     assert path.read_bytes().split(b"\n")[:3] == [*lines[:2], lines[3]]
     with Journal(path, {"nodes": 5}) as journal:
-        assert list(journal.known) == ["one", "three", "four"]
+        assert list(journal.known) == [ONE, THREE, FOUR]
 
 
 @pytest.mark.parametrize(
@@ -216,6 +223,9 @@ def test_a_damaged_line_of_a_journal_costs_no_other_result(tmp_path: Path, damag
         ("lines.depth", "9", 'depth is "9"'),
         ("lines.pv", "7g7f", 'pv is "7g7f"'),
         ("lines.pv", [7], "pv holds something other than moves"),
+        ("lines.pv", ["7g7f", "7g7f"], "7g7f is not legal in "),
+        ("lines.pv", ["x"], "USI move 'x', character 1"),
+        ("position", "9/9 b -", "SFEN, character 4"),
     ],
 )
 def test_a_value_of_another_type_in_a_journal_costs_its_line_alone(
@@ -224,7 +234,7 @@ def test_a_value_of_another_type_in_a_journal_costs_its_line_alone(
     path = tmp_path / "a.jsonl"
     found = Found(0.25, 7, (line(0.25, "7g7f"),))
     with Journal(path, {"nodes": 5}) as journal:
-        for key in ("one", "two", "three"):
+        for key in KEYS:
             journal.add(key, found)
         assert journal.damage == ""
     rows = path.read_text().splitlines()
@@ -233,10 +243,10 @@ def test_a_value_of_another_type_in_a_journal_costs_its_line_alone(
     table[name.rpartition(".")[2]] = value
     rows[2] = json.dumps(row)
     path.write_text("\n".join(rows) + "\n")
-    assert list(read_journal(path)) == ["one", "three"]
+    assert list(read_journal(path)) == [ONE, THREE]
     with Journal(path, {"nodes": 5}) as journal:
-        assert journal.damage == f"{path}, line 3: {message}"
-        assert list(journal.known) == ["one", "three"]
+        assert journal.damage.startswith(f"{path}, line 3: {message}")
+        assert list(journal.known) == [ONE, THREE]
 
 
 def test_a_truncated_journal_resumes(tmp_path: Path) -> None:
@@ -244,16 +254,16 @@ def test_a_truncated_journal_resumes(tmp_path: Path) -> None:
     found = Found(0.25, 7, (line(0.25, "7g7f"), line(0.0, "2g2f", mate=-4)))
     with Journal(path, {"nodes": 5}) as journal:
         assert not journal.is_resumed
-        journal.add("one", found)
-        journal.add("two", Found(1.0, 0, (), declares=True))
+        journal.add(ONE, found)
+        journal.add(TWO, Found(1.0, 0, (), declares=True))
     with path.open("a") as file:
         file.write('{"position": "three", "win_ra')  # cut off by a crash
     with Journal(path, {"nodes": 5}) as journal:
         assert journal.is_resumed
-        assert journal.known == {"one": found, "two": Found(1.0, 0, (), declares=True)}
-        journal.add("three", found)
+        assert journal.known == {ONE: found, TWO: Found(1.0, 0, (), declares=True)}
+        journal.add(THREE, found)
     with Journal(path, {"nodes": 5}) as journal:
-        assert list(journal.known) == ["one", "two", "three"]
+        assert list(journal.known) == [ONE, TWO, THREE]
     with Journal(path, {"nodes": 6}) as journal:  # other settings: from the beginning
         assert not journal.is_resumed
         assert journal.known == {}
@@ -290,10 +300,10 @@ def test_a_journal_without_depths_is_read(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     found = Found(0.5, 1, (Line(0.5, None, 0, 1, ("7g7f",), 9), Line(0.4, None, -9, 1, ("2g2f",))))
     with Journal(path, {"nodes": 1}) as journal:
-        journal.add("key", found)
-    assert read_journal(path) == {"key": found}
+        journal.add(ONE, found)
+    assert read_journal(path) == {ONE: found}
     assert path.read_text().count("depth") == 1
     path.write_text(path.read_text().replace(', "depth": 9', ""))
     with Journal(path, {"nodes": 1}) as journal:
         assert journal.is_resumed
-        assert journal.known["key"].lines[0] == replace(found.lines[0], depth=None)
+        assert journal.known[ONE].lines[0] == replace(found.lines[0], depth=None)

@@ -14,6 +14,7 @@ from typing import IO, Any, Self
 from komadori.analysis.positions import Found, Line
 from komadori.atomic import atomic_writer
 from komadori.json_file import parse_table
+from komadori.rules import Board
 from komadori.run_lock import RunLock
 from komadori.wording import names_arguments
 
@@ -146,8 +147,10 @@ _POSITION = {
 
 
 def _from_json(row: dict[str, Any]) -> tuple[str, Found]:
-    """Raises ValueError, which names the value, unless all have the right types."""
+    """Raises ValueError, which names the value, unless all have the right types and each line is
+    legal from its position."""
     values = _checked(row, _POSITION)
+    board = Board(f"{values['position']} 1")
     lines = []
     for given in values["lines"]:
         if not isinstance(given, dict):
@@ -155,6 +158,9 @@ def _from_json(row: dict[str, Any]) -> tuple[str, Found]:
         line = _checked({"depth": None, **given}, _LINE)
         if not all(isinstance(move, str) for move in line["pv"]):
             raise ValueError("pv holds something other than moves")
+        after = board.copy()
+        for move in line["pv"]:
+            after.push_usi(move)
         lines.append(Line(**{**line, "pv": tuple(line["pv"])}))
     found = Found(float(values["win_rate"]), values["visits"], tuple(lines), values["declares"])
     return values["position"], found
