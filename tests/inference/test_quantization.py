@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import subprocess
@@ -280,7 +281,7 @@ def test_the_temporary_model_of_a_run_is_not_named(
         value_difference=0.0,
     )
     monkeypatch.setattr(training, "export", lambda *_, **__: made)
-    with _as_file(tmp_path, "") as path:
+    with _as_file(tmp_path, "", tmp_path / "m.xml") as path:
         assert path.name == "model.onnx"
     printed = capsys.readouterr().out
     assert "largest difference" in printed
@@ -401,3 +402,21 @@ def test_quantization_sends_no_telemetry(model: Path, tmp_path: Path) -> None:
     assert (tmp_path / "int8.xml").exists()
     left = [path.relative_to(home) for path in home.rglob("*") if path.is_file()]
     assert not [path for path in left if path.parts[:2] != (".cache", "matplotlib")]
+
+
+@pytest.mark.parametrize("fails_in_folder", [False, True])
+def test_temporary_files_that_cannot_be_written_name_the_output(
+    fails_in_folder: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "m.xml"
+    if not fails_in_folder:
+        monkeypatch.setattr(quantization.tempfile, "tempdir", str(tmp_path / "none"))
+    match = rf"{output}: temporary files in .*: {'full' if fails_in_folder else 'No such file'}"
+    with (
+        pytest.raises(quantization.QuantizationError, match=match),
+        quantization.temporary_folder(output) as folder,
+    ):
+        raise OSError(errno.ENOSPC, "full", str(folder / "0.xml"))
+    monkeypatch.undo()
+    with pytest.raises(OSError, match="full"), quantization.temporary_folder(output):
+        raise OSError(errno.ENOSPC, "full", str(output))

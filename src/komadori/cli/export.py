@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -121,6 +120,8 @@ def _export_onnx(source: Path, output: Path, name: str, *, is_temporary: bool = 
     try:
         result = training.export(source, output, name=name)
     except (training.CheckpointError, training.ExportError, ModelFileError, OSError) as error:
+        if is_temporary and isinstance(error, OSError):
+            raise  # of a file that the user didn't name
         raise click.ClickException(str(error)) from error
     if not is_temporary:
         say(f"wrote {result.path} and its card {result.card_path}")
@@ -131,13 +132,15 @@ def _export_onnx(source: Path, output: Path, name: str, *, is_temporary: bool = 
 
 
 @contextmanager
-def _as_file(source: Path, name: str) -> Iterator[Path]:
+def _as_file(source: Path, name: str, output: Path) -> Iterator[Path]:
     """Provide SOURCE if it is a file, else a temporary ONNX export of the run or checkpoint."""
     if source.is_file():
         yield source
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
+    from komadori.inference.quantization import temporary_folder
+
+    with temporary_folder(output) as folder:
+        path = folder / "model.onnx"
         _export_onnx(source, path, name, is_temporary=True)
         yield path
 
@@ -163,7 +166,7 @@ def _export_int8(
         say(f"{time.monotonic() - started:6.1f} s  {step}", err=True)
 
     try:
-        with _as_file(source, name) as model:
+        with _as_file(source, name, output) as model:
             result = quantize(
                 model,
                 output,

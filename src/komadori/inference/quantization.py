@@ -8,6 +8,7 @@ other games than those used for calibration.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import shutil
@@ -129,11 +130,11 @@ def quantize(
         reference.close()
     planes = _encode(tuning, features, threads)
     best: tuple[Accuracy, tuple[str, ...], Path] | None = None
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder(output) as folder:
         for number, kept in enumerate(_ATTEMPTS):
             how = f", {' and '.join(kept)} in float" if kept else ""
             say(f"calibrating on {counted(len(tuning), 'position')}{how}")
-            path = Path(folder) / f"{number}.xml"
+            path = folder / f"{number}.xml"
             _write_int8(nncf, model, path, input_names(features), planes, kept)
             path.with_suffix(".json").write_text(json.dumps(read_card(model)), encoding="utf-8")
             say(f"int8 on {counted(len(measuring), 'position')}")
@@ -157,6 +158,23 @@ def quantize(
         card = _card(model, accuracy, kept, len(tuning))
         _publish(path, output, card)
     return Quantized(output, accuracy, kept, len(tuning))
+
+
+@contextlib.contextmanager
+def temporary_folder(output: Path) -> Iterator[Path]:
+    """A folder for files that are written before `output`. Raises QuantizationError, which names
+    the output and the folder's place, if they can't be."""
+    folder = ""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder)
+    except OSError as error:
+        if folder and not str(error.filename or "").startswith(folder):
+            raise
+        place = Path(folder).parent if folder else "TMPDIR, /tmp"
+        raise QuantizationError(
+            f"{output}: temporary files in {place}: {error.strerror or error}"
+        ) from error
 
 
 #: Positions on which layers are compared.
@@ -346,7 +364,10 @@ def _write_int8(
             activations_range_estimator_params=ranges
         ),
     )
-    ov.save_model(quantized, path, compress_to_fp16=False)
+    try:
+        ov.save_model(quantized, path, compress_to_fp16=False)
+    except RuntimeError:  # which doesn't say why
+        raise OSError(errno.EIO, "can't be written", str(path)) from None
 
 
 #: Layers that have weights.

@@ -7,8 +7,8 @@ is dynamic. The model card is in the metadata under `komadori` and in `NAME.json
 
 from __future__ import annotations
 
+import io
 import json
-import tempfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,24 +119,21 @@ def _to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], card: ModelCard) -> 
     except ImportError as error:
         raise ExportError("export needs the onnx package: pip install onnx") from error
     names = [f"input{i + 1}" for i in range(len(inputs))]
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+    file: Any = io.BytesIO()
+    with warnings.catch_warnings():
         # The tracing exporter is deprecated; the newer one needs onnxscript.
         warnings.simplefilter("ignore", DeprecationWarning)
-        path = Path(folder) / "model.onnx"
-        try:
-            torch.onnx.export(
-                module.eval(),
-                inputs,
-                path,
-                input_names=names,
-                output_names=list(OUTPUTS),
-                dynamic_axes={name: {0: "batch"} for name in (*names, *OUTPUTS)},
-                opset_version=OPSET,
-                dynamo=False,
-            )
-        except OSError as error:
-            raise ExportError(f"{path}: can't be written: {error.strerror or error}") from error
-        model = onnx.load(path)
+        torch.onnx.export(
+            module.eval(),
+            inputs,
+            file,
+            input_names=names,
+            output_names=list(OUTPUTS),
+            dynamic_axes={name: {0: "batch"} for name in (*names, *OUTPUTS)},
+            opset_version=OPSET,
+            dynamo=False,
+        )
+    model = onnx.load_from_string(file.getvalue())
     entry = model.metadata_props.add()
     entry.key, entry.value = "komadori", json.dumps(card.to_json())
     onnx.checker.check_model(model, full_check=True)
