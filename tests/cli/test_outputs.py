@@ -210,9 +210,19 @@ def test_games_of_which_nothing_is_trained_on_leave_the_old_file(tmp_path: Path)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("line", ["perft 1", "doctor", "match random random --games 2"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "perft 1",
+        "doctor",
+        "match random random --games 2",
+        "--help",
+        "records split -h",
+        "--version",
+    ],
+)
 def test_a_full_standard_output_is_named(line: str) -> None:
-    """Lines of text, a rich table and a live display."""
+    """Lines of text, a rich table, a live display and help texts."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "komadori", *line.split()],

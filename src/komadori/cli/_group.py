@@ -16,9 +16,10 @@ from typing import Any, NoReturn
 
 import click
 
+from komadori import __version__
 from komadori.atomic import file_in_the_way
 from komadori.cli import SUBCOMMANDS, interrupt
-from komadori.cli.console import say
+from komadori.cli.console import say, show
 from komadori.cli.numbers import check_numbers
 from komadori.extras import install_line
 from komadori.wording import names_no_file, not_enough_memory
@@ -66,6 +67,7 @@ class _LazyGroup(click.Group):
         module = importlib.import_module(f"komadori.cli.{name}")
         command: click.Command = module.command
         check_numbers(command)
+        _add_help(command)
         if isinstance(command, click.Group):  # click would cut summaries in the middle
             for one in command.commands.values():
                 one.short_help = one.get_short_help_str(limit=1000)
@@ -185,17 +187,47 @@ def _option_name(name: str) -> str:
     return _OPTION_ALIASES.get(name, name)
 
 
+def _show_help(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        show(ctx.get_help())
+        ctx.exit()
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        show(f"komadori, version {__version__}")
+        ctx.exit()
+
+
+def _add_help(command: click.Command) -> None:
+    """Add `--help` to a command, or to all commands of a group. Errors of writing click's own, such
+    as a full disk, name no stream."""
+    if command.add_help_option and not any("--help" in param.opts for param in command.params):
+        command.params.append(_flag(["-h", "--help"], _show_help, "Show this message and exit."))
+    if isinstance(command, click.Group):
+        for subcommand in command.commands.values():
+            _add_help(subcommand)
+
+
+def _flag(names: list[str], callback: Any, text: str) -> click.Option:
+    return click.Option(
+        names, is_flag=True, is_eager=True, expose_value=False, callback=callback, help=text
+    )
+
+
 @click.group(
     cls=_LazyGroup,
     context_settings={
-        "help_option_names": ["-h", "--help"],
         "max_content_width": min(shutil.get_terminal_size().columns, _HELP_WIDTH),
         "token_normalize_func": _option_name,
     },
 )
-@click.version_option(package_name="komadori")
 def group() -> None:
     """A deep-learning shogi laboratory and engine."""
+
+
+group.params.append(_flag(["--version"], _show_version, "Show the version and exit."))
+_add_help(group)
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:

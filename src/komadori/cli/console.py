@@ -31,6 +31,12 @@ def say(text: object = "", *, err: bool = False) -> None:
         click.echo(on_one_line(text), err=err)
 
 
+def show(text: str) -> None:
+    """Print a text of this program, which may have several lines."""
+    with _named(err=False):
+        click.echo(text)
+
+
 @contextlib.contextmanager
 def _named(*, err: bool) -> Iterator[None]:
     """Name the stream in an error of writing to it, such as a full disk; a reader that has closed
