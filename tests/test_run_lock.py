@@ -164,3 +164,10 @@ def test_a_loop_leaves_the_stage_of_another_process_alone(tmp_path: Path) -> Non
     assert result.exit_code == 1, result.output
     assert f"in use by process {os.getpid()} since" in result.output
     assert not (run / "001" / "games").exists()
+
+
+def test_a_folder_in_the_place_of_the_lock_is_named(tmp_path: Path) -> None:
+    (tmp_path / ".lock").mkdir()
+    with pytest.raises(OSError) as refused:
+        RunLock(tmp_path).acquire()
+    assert refused.value.filename == str(tmp_path / ".lock")

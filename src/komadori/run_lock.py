@@ -70,8 +70,9 @@ class RunLock:
             self._lock.acquire(timeout=0)
         except Timeout:
             raise InUseError(f"{self.place}: in use by {self._holder()}") from None
-        except OSError as error:  # names the place, not the lock's own file
-            raise OSError(error.errno, error.strerror, str(self.place)) from error
+        except OSError as error:  # names the place, unless the lock's own file is what is wrong
+            place = path if path.is_dir() else self.place
+            raise OSError(error.errno, error.strerror, str(place)) from error
         with contextlib.suppress(OSError):  # optional: the disk may be full
             self._holder_path.write_text(json.dumps(_this_process()), encoding="utf-8")
         return self
