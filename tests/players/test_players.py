@@ -359,3 +359,11 @@ def test_players_say_who_they_are(spec: str, text: str) -> None:
 )
 def test_a_fingerprint_names_the_weights_that_play(player: str, files: list[str]) -> None:
     assert [Path(path).name for path in fingerprint(player)] == files
+
+
+def test_a_fingerprint_leaves_out_what_only_shares_the_model_s_name(tmp_path: Path) -> None:
+    parts = {"m.onnx", "m.json", "m-int8.xml", "m-int8.bin", "m.onnx.ini"}
+    for name in (*parts, "m.kif", "m.html", "m.log", "m"):
+        (tmp_path / name).write_text("x")
+    found = fingerprint(f"model:{tmp_path / 'm.onnx'}")
+    assert {Path(path).name for path in found} == parts

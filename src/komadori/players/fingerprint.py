@@ -13,6 +13,9 @@ from komadori.usi.client import find_program, split_words
 from komadori.usi.models import ModelNotFoundError, defaults_file, find_model, is_fake
 from komadori.wording import check_type
 
+#: Suffixes of a model's files; others of its name, such as records, aren't parts of it.
+_MODEL_SUFFIXES = (".onnx", ".xml", ".bin", ".json")
+
 
 def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
     """Return path -> SHA-256 (first 16 hexadecimal digits) of each file of a player.
@@ -56,7 +59,8 @@ def _model_files(name: str) -> Iterator[Path]:
     yield from _files_of(path)
     if path.is_file():
         for other in path.parent.iterdir():
-            if other.stem in (path.stem, f"{path.stem}-int8") and other.is_file():
+            is_part = other.suffix.lower() in _MODEL_SUFFIXES
+            if is_part and other.stem in (path.stem, f"{path.stem}-int8") and other.is_file():
                 yield other
         if defaults := defaults_file(path):
             yield defaults
