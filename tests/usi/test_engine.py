@@ -669,6 +669,13 @@ def test_unknown_and_broken_commands_are_answered(line: str, start: str) -> None
         assert gui.expect("bestmove").split()[1] in FIRST_MOVES
 
 
+def test_tabs_and_blanks_separate_words() -> None:
+    with Gui().ready() as gui:
+        gui.send("  position\t startpos   moves  7g7f\t3c3d  ", "\tgo \t nodes 1\r")
+        gui.expect("bestmove")
+    assert gui.source.searcher.positions[-1] == Board("startpos moves 7g7f 3c3d").sfen()
+
+
 def test_illegal_move_leaves_the_moves_before_it() -> None:
     with Gui().ready() as gui:
         gui.send("position startpos moves 7g7f 7g7f 3c3d", "go nodes 1")

@@ -134,7 +134,7 @@ class UsiServer:
             self._say(f"error: {type(error).__name__}: {error}")
 
     def _dispatch(self, line: str) -> None:
-        word, _, rest = line.partition(" ")
+        word, rest = [*line.split(maxsplit=1), "", ""][:2]
         match word:
             case "usi":
                 self._send_identity()
@@ -247,8 +247,7 @@ class UsiServer:
         try:
             self._loaded.load()
         except Exception as error:
-            text = not_enough_memory(error) if isinstance(error, MemoryError) else str(error)
-            self._say(f"error: {text}")
+            self._say(f"error: {_described(error)}")
             self._end(1)
             return
         # Import now rather than on the clock of the first `go`.
@@ -405,3 +404,12 @@ class UsiServer:
 
         self._say("the searcher didn't stop in time; playing its last line")
         self._answer(job, fallback_answer(job))
+
+
+def _described(error: Exception) -> str:
+    """Describe an error of loading."""
+    if isinstance(error, MemoryError):
+        return not_enough_memory(error)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
