@@ -562,3 +562,9 @@ def test_an_evaluator_loaded_before_a_fork_is_an_error_not_a_hang(
     else:
         assert child.startswith(f"{model.name}: loaded before this process was forked; load it in")
     assert done.returncode == 0
+
+
+def test_a_file_that_cannot_be_read_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(ModelError, match=rf"{model.name}: Permission denied$"):
+        load(model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -323,3 +324,20 @@ def test_tables_too_large_are_reported_and_a_smaller_one_plays_on() -> None:
         assert any("MiB are more than this machine's memory" in line for line in lines)
         assert moves[0] == "bestmove resign\n"
         assert moves[1] != "bestmove resign\n"
+
+
+def test_a_folder_that_cannot_be_read_holds_no_model(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of a user's folder in a sandbox; the bundled network is found nevertheless."""
+    closed, stat = tmp_path / "closed", os.stat
+
+    def refuse(path: object, *rest: object, **more: object) -> os.stat_result:
+        if str(path).startswith(str(closed)):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(closed))
+    monkeypatch.delenv(models.ENVIRONMENT, raising=False)
+    monkeypatch.setattr(os, "stat", refuse)
+    assert models.find_model("") == models.find_model("default")

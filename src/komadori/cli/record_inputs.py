@@ -83,7 +83,8 @@ class Inputs:
                 try:
                     yield from self._read(path, show)
                 except (RecordError, OSError) as error:
-                    text = str(error).removeprefix(f"{path}: ")
+                    reason = error.strerror if isinstance(error, OSError) else None
+                    text = reason or str(error).removeprefix(f"{path}: ")
                     self.skipped.append(Skipped(path, 0, size, 0, text))
                 done += size
                 bar.update(task, completed=done)

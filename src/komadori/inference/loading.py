@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,6 +102,8 @@ def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
     path = default_model() if model == DEFAULT else Path(model)
     if not path.exists():
         raise ModelError(f"{path}: no such model file")
+    if not os.access(path, os.R_OK):
+        raise ModelError(f"{path}: {os.strerror(errno.EACCES)}")
     if backend == "auto":
         backend = "torch" if path.is_dir() else "openvino"
     if backend not in BACKENDS:

@@ -115,7 +115,7 @@ def find_model(name: str) -> str:
         return str(model_folders()[-1] / "default.onnx")
     candidates = places(named or "default.onnx")
     for candidate in candidates:
-        if candidate.exists():
+        if os.path.exists(candidate):  # noqa: PTH110 - of a folder that can't be read, False
             return str(candidate)
     where = ", ".join(str(candidate) for candidate in candidates)
     if not named:
