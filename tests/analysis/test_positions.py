@@ -121,3 +121,15 @@ def test_a_side_may_be_without_a_king(sfen: str) -> None:
     (found,) = analyse([Board(sfen)], Effort(nodes=20)).values()
     assert found.best is not None
     assert Board(sfen).parse_usi(found.best.pv[0]) in Board(sfen).legal_moves
+
+
+def test_an_iteration_that_another_has_replaced_says_so() -> None:
+    analyser = PositionAnalyser(UniformEvaluator(), Effort(5))
+    first = analyser.analyse((str(number), Board()) for number in range(90))
+    second = analyser.analyse([("a", Board()), ("b", Board())])
+    next(first)
+    assert next(second)[0] == "a"
+    with pytest.raises(RuntimeError, match="a later iteration has begun"):
+        next(first)
+    assert [key for key, _ in second] == ["b"]
+    assert len(list(analyser.analyse((str(number), Board()) for number in range(90)))) == 90

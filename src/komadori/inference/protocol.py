@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, Self, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from komadori.encoding import LABELS
+from komadori.inference.exclusive import BusyError, exclusive
 from komadori.wording import not_expected
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -178,7 +180,8 @@ def evaluate(
     inputs: [N, *shape] for each input of the feature table, as returned by `encode_planes`. Keeps
     all slots busy. Raises InferenceError if an output isn't finite, a value not between 0 and 1, or
     the evaluator returns no arrays of the right shapes, and ValueError for planes that it can't
-    hold, such as fractions in one with bytes.
+    hold, such as fractions in one with bytes. Calls of several threads wait for each other; during
+    a search with the same evaluator in another thread, InferenceError is raised.
     """
     check_evaluator("evaluator", evaluator)
     expected = len(evaluator.inputs(0))
@@ -189,6 +192,21 @@ def evaluate(
     total = len(inputs[0])
     if any(len(array) != total for array in inputs):
         raise ValueError(f"inputs differ in rows: {', '.join(str(len(a)) for a in inputs)}")
+    with used_alone(evaluator):
+        policies, values = _evaluate(evaluator, inputs, total)
+    if not policies:
+        size = LABELS[evaluator.labels].size
+        return np.empty((0, size), np.float32), np.empty(0, np.float32)
+    policy, value = np.concatenate(policies), np.concatenate(values)
+    if not (np.isfinite(policy).all() and ((value >= 0) & (value <= 1)).all()):
+        raise invalid_outputs(evaluator)
+    return policy, value
+
+
+def _evaluate(
+    evaluator: Evaluator, inputs: Sequence[NDArray[Any]], total: int
+) -> tuple[list[Floats], list[Floats]]:
+    """Evaluate `total` rows; the outputs of each batch."""
     policies: list[Floats] = []
     values: list[Floats] = []
     running: list[tuple[int, int]] = []  # slots and their rows
@@ -214,13 +232,20 @@ def evaluate(
         for slot, _ in running:
             evaluator.wait(slot)
         raise
-    if not policies:
-        size = LABELS[evaluator.labels].size
-        return np.empty((0, size), np.float32), np.empty(0, np.float32)
-    policy, value = np.concatenate(policies), np.concatenate(values)
-    if not (np.isfinite(policy).all() and ((value >= 0) & (value <= 1)).all()):
-        raise invalid_outputs(evaluator)
-    return policy, value
+    return policies, values
+
+
+@contextlib.contextmanager
+def used_alone(evaluator: Evaluator, *, by_search: bool = False) -> Iterator[None]:
+    """Use an evaluator's slots alone, as `exclusive`. Raises InferenceError."""
+    try:
+        with exclusive(evaluator, by_search=by_search):
+            yield
+    except BusyError:
+        raise InferenceError(
+            f"{_name(evaluator)}: a search in another thread uses this evaluator; load one for "
+            "each thread"
+        ) from None
 
 
 def invalid_outputs(evaluator: Evaluator) -> InferenceError:

@@ -167,8 +167,10 @@ class ManySearch(Generic[Key]):
         self._leaf_search = LeafSearch()
         self._leaf_search.apply(self._tree, self._options)
         self._batches = slot_batches(evaluator)
-        self._free_roots = [self._tree.add_root() for _ in range(roots)]
+        self._roots = [self._tree.add_root() for _ in range(roots)]
+        self._free_roots = list(self._roots)
         self._mates = MateSolver(self._options.mate_memory_mb)
+        self._pipeline: Pipeline | None = None
         self._active: deque[_Position[Key]] = deque()
         self._parts: dict[int, list[tuple[_Position[Key], int]]] = {}  # by slot: rows per position
 
@@ -180,10 +182,11 @@ class ManySearch(Generic[Key]):
         in nodes and a single device they are deterministic. Raises InferenceError if the network
         fails or its outputs are invalid.
         """
+        self._abandon()
         self._tree.clear()
         self._leaf_search.new_game()
         source = iter(positions)
-        pipeline = Pipeline(self._evaluator, self)
+        pipeline = self._pipeline = Pipeline(self._evaluator, self)
         try:
             while True:
                 while self._free_roots and (task := next(source, None)) is not None:
@@ -191,6 +194,7 @@ class ManySearch(Generic[Key]):
                     over = self._by_rules(board)
                     if over is not None:
                         yield key, over
+                        self._check_current(pipeline)
                         continue
                     self._active.append(self._begin(key, board))
                 started = time.perf_counter()
@@ -205,11 +209,25 @@ class ManySearch(Generic[Key]):
                     if position.is_stuck or position.has_enough():
                         self._active.remove(position)
                         yield position.key, self._result(position)
+                        self._check_current(pipeline)
                         self._free_roots.append(position.root)
         finally:
-            pipeline.abandon()
-            self._free_roots += [position.root for position in self._active]
-            self._active.clear()
+            if self._pipeline is pipeline:
+                self._abandon()
+
+    def _abandon(self) -> None:
+        """End the iteration that has begun, if any."""
+        if self._pipeline is None:
+            return
+        self._pipeline.abandon()
+        self._pipeline = None
+        self._active.clear()
+        self._free_roots = list(self._roots)
+
+    def _check_current(self, pipeline: Pipeline) -> None:
+        """Raise RuntimeError if another iteration has taken the tree since this one's began."""
+        if self._pipeline is not pipeline:
+            raise RuntimeError("a later iteration has begun; one at a time can be continued")
 
     def _by_rules(self, board: Board) -> Searched | None:
         """Return the result if the rules decide it."""

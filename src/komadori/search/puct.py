@@ -12,6 +12,7 @@ from typing import Any
 
 from komadori._core.tree import Tree, TreeOptions
 from komadori.inference import Evaluator, available_threads
+from komadori.inference.protocol import used_alone
 from komadori.rules import DECLARATION_POINTS, Board, Move
 from komadori.search.clock import TimeBudget, budget
 from komadori.search.drawing import draw_move
@@ -198,7 +199,8 @@ class PuctSearcher(OneAtATime):
         return SearchResult(mate, declare_win=declares, infos=infos)
 
     def _by_search(self, run: _Run) -> SearchResult:
-        run.search()
+        with used_alone(self.evaluator, by_search=True):
+            run.search()
         run.wait(run.report)
         if run.is_timed:
             self.usual_speed = run.progress.speed()
