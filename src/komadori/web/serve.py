@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ctypes
 import io
+import logging
 import os
 import secrets
 import socket
@@ -112,6 +113,7 @@ def _limit_malloc_arenas() -> None:
 def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     _limit_malloc_arenas()
+    logging.getLogger("uvicorn.error").addFilter(_without_trace_of_bad_text)
     config = uvicorn.Config(
         make_app(hub, address.access),
         log_level="warning",
@@ -138,6 +140,13 @@ def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], N
     if open_browser:
         threading.Timer(0.3, webbrowser.open, (address.local_url,)).start()
     asyncio.run(server.serve(sockets=[address.listener]))
+
+
+def _without_trace_of_bad_text(record: logging.LogRecord) -> bool:
+    """Leave out the traceback of a message that isn't UTF-8: the client's error, not ours."""
+    if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
+        record.exc_info = None
+    return True
 
 
 class _Server(uvicorn.Server):
