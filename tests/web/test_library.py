@@ -326,3 +326,38 @@ def test_a_damaged_library_is_one_line(tmp_path: Path) -> None:
     done = CliRunner().invoke(group, ["web", "--no-browser", "--library", str(tmp_path)])
     assert done.exit_code == 1
     assert done.output == f"Error: {tmp_path / 'library.sqlite'}: file is not a database\n"
+
+
+@pytest.mark.parametrize(
+    ("statements", "message"),
+    [
+        ("CREATE TABLE games(x)", "not a library of games"),
+        ("CREATE TABLE bookmarks(x); PRAGMA user_version=1", "not a library of games"),
+        ("PRAGMA user_version=1", "not a library of games"),
+        (
+            "CREATE TABLE games(x); PRAGMA user_version=2",
+            "written by a newer version of komadori",
+        ),
+    ],
+)
+def test_another_database_is_named_and_left_alone(
+    statements: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "library.sqlite"
+    database = sqlite3.connect(path)
+    database.executescript(statements)
+    database.close()
+    before = path.read_bytes()
+    done = CliRunner().invoke(group, ["web", "--no-browser", "--library", str(tmp_path)])
+    assert done.exit_code == 1
+    assert done.output == f"Error: {path}: {message}\n"
+    assert path.read_bytes() == before
+
+
+def test_games_are_not_written_to_a_deleted_library(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    library.add(Entry(sfen="startpos", moves=MOVES))
+    (tmp_path / "library.sqlite").rename(tmp_path / "elsewhere.sqlite")
+    with pytest.raises(RefusedError, match="deleted or replaced; start `komadori web` again"):
+        library.add(Entry(sfen="startpos", moves=MOVES[:2]))
+    library.close()

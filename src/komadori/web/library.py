@@ -47,6 +47,7 @@ CREATE TABLE studies(
     done INTEGER NOT NULL, total INTEGER NOT NULL, PRIMARY KEY(game, settings));
 CREATE TABLE facts(name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+_TABLES = ("games", "positions", "studies", "facts")
 
 
 @dataclass
@@ -168,19 +169,41 @@ class Library:
             self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._database.row_factory = sqlite3.Row
             self._database.execute("PRAGMA busy_timeout=5000")
+            self._database.execute("BEGIN")
+            self._is_empty()  # before the first change
+            self._database.execute("COMMIT")
+            self._file = _identity(path)
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=FULL")
             self._database.execute("PRAGMA foreign_keys=ON")
             with self._writing():  # another server may start at the same time
-                if not self._database.execute("PRAGMA user_version").fetchone()[0]:
+                if self._is_empty():
                     for statement in _CREATE.split(";\n"):
                         self._database.execute(statement)
                     self._database.execute(f"PRAGMA user_version={SCHEMA}")
             self._update_index()
 
+    def _is_empty(self) -> bool:
+        """Return whether the file has no tables yet. Raises RefusedError unless it is that or a
+        library of this version."""
+        rows = self._database.execute("SELECT name FROM sqlite_master WHERE type='table'")
+        tables = {row["name"] for row in rows}
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if not tables and not version:
+            return True
+        if version > SCHEMA:
+            raise RefusedError("failed", f"{self._path}: written by a newer version of komadori")
+        if version < SCHEMA or not tables.issuperset(_TABLES):
+            raise RefusedError("failed", f"{self._path}: not a library of games")
+        return False
+
     @contextmanager
     def _writing(self) -> Any:
         """A transaction. Raises RefusedError, and writes nothing, if the file can't be written."""
+        if _identity(self._path) != self._file:  # SQLite would write to what nobody can open
+            raise RefusedError(
+                "failed", f"{self._path}: deleted or replaced; start `komadori web` again"
+            )
         with self._lock, _reported(self._path):
             self._database.execute("BEGIN IMMEDIATE")
             try:
@@ -415,6 +438,15 @@ class Library:
     def close(self) -> None:
         with self._lock:
             self._database.close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another of its name; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _row(entry: Entry) -> tuple[Any, ...]:
