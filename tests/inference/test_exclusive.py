@@ -48,7 +48,7 @@ def test_a_search_of_another_thread_is_named():
     thread.start()
     assert begun.wait(30)
     try:
-        with pytest.raises(InferenceError, match="a search in another thread uses this evaluator"):
+        with pytest.raises(InferenceError, match="a search uses this evaluator"):
             other.search(Limits(nodes=1))
         with pytest.raises(InferenceError, match="load one for each thread"):
             inference.policy(Board(), evaluator)
@@ -65,3 +65,35 @@ def test_an_evaluator_without_a_hash_is_used_as_before():
 
     with used_alone(Unhashable()):
         pass
+
+
+def test_calls_of_the_search_itself_are_named():
+    evaluator = UniformEvaluator()
+    with pytest.raises(InferenceError, match="and for calls during a search"):
+        PuctSearcher(evaluator).search(
+            Limits(infinite=True), on_info=lambda _: inference.policy(Board(), evaluator)
+        )
+    assert len(inference.policy(Board(), evaluator)) == 30
+
+
+def test_a_call_does_not_wait_for_itself():
+    """A proxy that equals what it stands for would: its call of that is a part of its own."""
+
+    class Proxy(UniformEvaluator):
+        def __hash__(self):
+            return 1
+
+        def __eq__(self, other):
+            return isinstance(other, Proxy)
+
+    with used_alone(Proxy()), pytest.raises(InferenceError, match="load one"), used_alone(Proxy()):
+        pass
+
+
+def test_an_error_is_not_one_of_missing_hashes():
+    class Unhashable(UniformEvaluator):
+        __hash__ = None
+
+    with pytest.raises(ValueError, match="own") as failed, used_alone(Unhashable()):
+        raise ValueError("own")
+    assert failed.value.__context__ is None

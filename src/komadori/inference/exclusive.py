@@ -17,13 +17,14 @@ _POLL_S = 0.05
 
 
 class BusyError(Exception):
-    """A search of another thread uses the evaluator."""
+    """A search uses the evaluator, or a call that this one is part of."""
 
 
 class _Use:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.by_search = False
+        self.thread: int | None = None
 
 
 _uses: WeakKeyDictionary[Any, _Use] = WeakKeyDictionary()
@@ -32,19 +33,24 @@ _uses_lock = threading.Lock()
 
 @contextlib.contextmanager
 def exclusive(evaluator: Any, *, by_search: bool = False) -> Iterator[None]:
-    """Use an evaluator's slots, after other calls have ended. Raises BusyError during a search."""
-    try:
-        with _uses_lock:
-            use = _uses.setdefault(evaluator, _Use())
-    except TypeError:  # one of the caller's classes, without hashes or weak references
-        yield
-        return
+    """Use an evaluator's slots, after other calls have ended. Raises BusyError during a search, and
+    during a call of this thread, which would wait for itself."""
+    use = _use_of(evaluator)
+    this = threading.get_ident()
     while not use.lock.acquire(timeout=_POLL_S):
-        if use.by_search:
+        if use.by_search or use.thread == this:
             raise BusyError
-    use.by_search = by_search
     try:
+        use.by_search, use.thread = by_search, this
         yield
     finally:
-        use.by_search = False
+        use.by_search, use.thread = False, None
         use.lock.release()
+
+
+def _use_of(evaluator: Any) -> _Use:
+    try:
+        with _uses_lock:
+            return _uses.setdefault(evaluator, _Use())
+    except TypeError:  # one of the caller's classes, without hashes or weak references
+        return _Use()

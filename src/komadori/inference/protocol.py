@@ -243,8 +243,8 @@ def used_alone(evaluator: Evaluator, *, by_search: bool = False) -> Iterator[Non
             yield
     except BusyError:
         raise InferenceError(
-            f"{_name(evaluator)}: a search in another thread uses this evaluator; load one for "
-            "each thread"
+            f"{_name(evaluator)}: a search uses this evaluator; load one for each thread, and for "
+            "calls during a search"
         ) from None
 
 
