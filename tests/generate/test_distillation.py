@@ -104,6 +104,9 @@ def test_calibrated_labels_add_what_a_search_found_beyond_the_mean() -> None:
     scores = np.array([60, 90, 0, 5000, 200], np.int16)
     labels = distillation._calibrated(static, scores, 100)
     assert labels.tolist() == [0, 30, -30, 325, 175]
+    large = np.array([60_000, -60_000, 60_000], np.int32)  # of an `fv_scale` of 1
+    labels = distillation._calibrated(large, np.zeros(3, np.int16), 100)
+    assert labels.tolist() == [32767, -32768, 32767]
 
 
 @pytest.mark.parametrize("label_nodes", [0, 30])

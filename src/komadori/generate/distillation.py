@@ -489,7 +489,9 @@ def _calibrated(
     )
     counts = np.bincount(step, minlength=2 * _CALIBRATION_STEPS)
     sums = np.bincount(step, found, 2 * _CALIBRATION_STEPS)
-    return np.rint(static + found - (sums / np.maximum(1, counts))[step]).astype(np.int16)
+    labels = np.rint(static + found - (sums / np.maximum(1, counts))[step])
+    limits = np.iinfo(np.int16)  # evaluations by an `fv_scale` of 1 are larger
+    return np.clip(labels, limits.min, limits.max).astype(np.int16)
 
 
 def _first_of_each(hcp: Hcps) -> NDArray[np.intp]:
