@@ -88,6 +88,15 @@ def test_a_match_is_taken_over_once(path: Path, tmp_path: Path) -> None:
     )
 
 
+def test_the_games_of_a_killed_match_are_taken_over(path: Path, tmp_path: Path) -> None:
+    match = tmp_path / "match"
+    arena.play_match("material?name=a\u2028b", "random?name=c", games=4, out=match)
+    games = match / "games.jsonl"
+    games.write_bytes(games.read_bytes()[:-20])
+    result = run("import", path, match)
+    assert "3 new games, 0 known" in result.output
+
+
 def write(path: Path, text: str) -> Path:
     path.parent.mkdir()
     path.write_text(text)

@@ -432,10 +432,11 @@ def _empty_ladder(settings: Settings) -> bytes:
 
 
 def read_match(folder: Path) -> tuple[dict[str, Any], list[GameRecord]]:
-    """Read the terms and games of a match folder. Raises LadderError."""
+    """Read the terms and games of a match folder; a last line that is cut off, as by a kill, is
+    left out. Raises LadderError."""
     path = folder / "games.jsonl"
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        *lines, _ = path.read_bytes().split(b"\n")
         terms = parse_json(lines[0])
         records = [GameRecord.from_json(parse_json(line)) for line in lines[1:]]
         Conditions(**terms["conditions"])
