@@ -97,6 +97,23 @@ def test_the_games_of_a_killed_match_are_taken_over(path: Path, tmp_path: Path) 
     assert "3 new games, 0 known" in result.output
 
 
+def test_processes_that_play_at_once_repeat_no_game(tmp_path: Path) -> None:
+    """Nor do they after a kill, which leaves gaps: deterministic players would repeat a game."""
+    path = tmp_path / "ladder.db"
+    assert run("new", path, "--max-plies", 20, "--nodes", 1).exit_code == 0
+    for name in ("a", "b"):
+        assert run("add", path, name, f"material?name={name}").exit_code == 0
+    with Ladder(path) as one, Ladder(path) as other:
+        for game in one._play_block(("a", "b"), 4, 1):
+            if not other.tallies():
+                assert other.play(2) == 2
+            one.insert(game, "")
+        other._execute("DELETE FROM games WHERE id = 2")
+        one.play(2)
+        games = [(game.names, tuple(game.moves)) for game in one.games()]
+    assert len(games) == len(set(games)) == 7
+
+
 def write(path: Path, text: str) -> Path:
     path.parent.mkdir()
     path.write_text(text)

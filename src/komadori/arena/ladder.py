@@ -1,6 +1,6 @@
 """Players and their games in one SQLite file, from which ratings are fitted.
 
-    settings   conditions and openings of all games, as JSON by key
+    settings   conditions and openings of all games, as JSON by key; openings taken by each pair
     players    name, specification, fingerprint of its files, fixed rating of an anchor, note
     games      who had Black and White, the result, and the whole game as JSON
 
@@ -399,19 +399,41 @@ class Ladder:
                         else f"{path} of {player.name!r} is missing; relative paths count from "
                         "the working directory"
                     )
-        ((played,),) = self._rows(
-            "SELECT COUNT(*) FROM games WHERE (black, white) IN (VALUES (?, ?), (?, ?))",
-            (a.id, b.id, b.id, a.id),
-        )
+        first = self._take_openings(a, b, games // 2)
         jobs = []
         for i in range(games):
-            number = played // 2 + i // 2
+            number = first + i // 2
             opening = self.settings.openings[number % len(self.settings.openings)]
             jobs.append(Job(2 * number + i % 2, number, opening, i % 2 == 0, 2 * number + i % 2))
         workers = min(concurrency, games)
         for record in run_jobs((a.spec, b.spec), self.settings.conditions, jobs, workers):
             record.names = pair if record.first_is_black else (pair[1], pair[0])
             yield record
+
+    def _take_openings(self, a: LadderPlayer, b: LadderPlayer, count: int) -> int:
+        """Return the first of `count` numbers of openings that no other game of the two has.
+
+        They stay taken, since another process may play the same two, and a killed one leaves gaps:
+        deterministic players would repeat a game, which would count twice.
+        """
+        key = f"openings of {min(a.id, b.id)} {max(a.id, b.id)}"
+        self._execute("BEGIN IMMEDIATE")
+        try:
+            ((played,),) = self._rows(
+                "SELECT COUNT(*) FROM games WHERE (black, white) IN (VALUES (?, ?), (?, ?))",
+                (a.id, b.id, b.id, a.id),
+            )
+            taken = self._rows("SELECT value FROM settings WHERE key = ?", (key,))
+            first: int = max((played + 1) // 2, *(int(row["value"]) for row in taken), 0)
+            self._execute(
+                "INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, str(first + count))
+            )
+            self._execute("COMMIT")
+        except BaseException:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
+        return first
 
 
 def _empty_ladder(settings: Settings) -> bytes:
