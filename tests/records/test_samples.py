@@ -1,5 +1,9 @@
 """Training samples from hcpe3."""
 
+import copy
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -56,3 +60,19 @@ def test_rows_can_be_looked_at(samples: records.Samples) -> None:
     assert [one.board.sfen() for one in samples[:3]] == [samples[i].board.sfen() for i in range(3)]
     with pytest.raises(IndexError):
         samples[len(samples)]
+
+
+def test_samples_are_equal_if_all_columns_are(samples: records.Samples) -> None:
+    assert samples == copy.deepcopy(samples)
+    assert samples != samples[:5]
+    changed = samples[:5]
+    changed.score_cp = changed.score_cp + np.int16(1)
+    assert samples[:5] != changed
+    assert samples != 3
+
+
+def test_readers_can_be_sent_to_other_processes(tmp_path: Path) -> None:
+    path = tmp_path / "game.usi"
+    records.write_games(path, [records.Game.from_usi(["7g7f", "3c3d"])])
+    reader = pickle.loads(pickle.dumps(records.GameReader(path)))
+    assert [game.usi_moves() for game in reader] == [["7g7f", "3c3d"]]

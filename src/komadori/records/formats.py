@@ -64,6 +64,10 @@ class Format:
         """Whether the format holds whole games; the others hold single positions."""
         return self.read is not None
 
+    def __reduce__(self) -> tuple[Callable[[str], Format], tuple[str]]:
+        """Pickle the name: readers, which hold their format, can be sent to other processes."""
+        return find_format, (self.name,)
+
 
 def _read_core(
     reader: Callable[..., tuple[dict[str, object], list[tuple[int, int, int, str, int]], int]],

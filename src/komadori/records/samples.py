@@ -64,7 +64,7 @@ class Sample(NamedTuple):
 
 
 @names_arguments
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Samples:
     """Samples in columns; rows of one game are adjacent and in order.
 
@@ -113,6 +113,13 @@ class Samples:
             int(self.end_ply[rows]),
             End(int(self.end[rows])),
         )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all columns are equal."""
+        if not isinstance(other, Samples):
+            return NotImplemented
+        theirs = other.columns()
+        return all(np.array_equal(column, theirs[name]) for name, column in self.columns().items())
 
     def __repr__(self) -> str:
         return f"<Samples: {len(self):,} positions, {len(self.skipped)} skipped>"
