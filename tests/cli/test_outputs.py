@@ -218,6 +218,7 @@ def test_games_of_which_nothing_is_trained_on_leave_the_old_file(tmp_path: Path)
         "match random random --games 2",
         "--help",
         "records split -h",
+        "usi --help",
         "--version",
     ],
 )

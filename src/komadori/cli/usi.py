@@ -132,8 +132,19 @@ def _leave(status: int) -> None:
     os._exit(status)
 
 
+class _Parser(argparse.ArgumentParser):
+    def print_help(self, file: Any = None) -> None:
+        """Print the help; argparse would ignore an error of writing, such as a full disk."""
+        try:
+            print(self.format_help(), end="", file=file, flush=True)
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                print(f"Error: standard output: {error.strerror}", file=sys.stderr)
+            _leave(1)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="komadori usi", description=_DESCRIPTION)
+    parser = _Parser(prog="komadori usi", description=_DESCRIPTION)
     parser.add_argument(
         "--model",
         help="network: a file or folder (relative to the working directory), uniform, random:SEED",
