@@ -12,7 +12,7 @@ from usi_fakes import FakeSearcher, FakeSource, Gui, Lateness, an_info, bestmove
 from komadori.inference import InferenceError
 from komadori.rules import Board
 from komadori.search.protocol import SearchResult
-from komadori.usi import loading, watch
+from komadori.usi import engine, loading, watch
 from komadori.usi.options import OptionTable, option_table
 
 FIRST_MOVES = {move.usi() for move in Board().legal_moves}
@@ -722,3 +722,21 @@ def test_end_of_input_ends_the_engine_also_in_a_search() -> None:
         gui.close_input()
         assert gui.join() == 0
         assert gui.source.searcher.is_closed
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        (["go nodes 5"], f"bestmove {next(iter(Board().legal_moves)).usi()}"),
+        (["position sfen x", "go nodes 5"], "bestmove resign"),
+        (["isready", "go mate 1000"], "checkmate timeout"),
+    ],
+)
+def test_input_that_ends_while_the_model_loads_is_answered(
+    lines: list[str], answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "SHUTDOWN_S", 0.2)
+    with Gui(FakeSource(load_s=2.0)) as gui:
+        gui.send(*lines)
+        gui.close_input()
+        assert gui.expect(answer.split()[0]) == answer

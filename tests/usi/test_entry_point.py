@@ -341,3 +341,10 @@ def test_a_folder_that_cannot_be_read_holds_no_model(
     monkeypatch.delenv(models.ENVIRONMENT, raising=False)
     monkeypatch.setattr(os, "stat", refuse)
     assert models.find_model("") == models.find_model("default")
+
+
+def test_weights_that_cannot_be_read_are_named_by_a_search_too(tmp_path: Path) -> None:
+    lines = f"setoption name EvalFile value {tmp_path}\nposition startpos\ngo nodes 5\n"
+    done = subprocess.run(COMMAND, input=lines, capture_output=True, text=True, timeout=60)
+    named = f"error: {tmp_path}: Is a directory; nothing is played without it"
+    assert done.stdout.splitlines() == [f"info string {named}", "bestmove resign"]

@@ -85,6 +85,10 @@ class UsiServer:
             self._release_all()  # each `go` is still answered
             self._jobs.put(None)
             worker.join(shutdown_s)
+            if self._unanswered():  # as while a model is still loading
+                rest = threading.Thread(target=self._answer_rest, name="usi rest", daemon=True)
+                rest.start()
+                rest.join(INTERRUPTED_SHUTDOWN_S)  # the output may be a pipe that nobody reads
             self._is_closed.set()
             if not worker.is_alive() and self._loaded.searcher is not None:
                 with contextlib.suppress(Exception):
@@ -294,7 +298,7 @@ class UsiServer:
         try:
             searcher = self._loaded.load()
         except Exception as error:
-            self._resign(job, f"{error}; nothing is played without it")
+            self._resign(job, f"{_described(error)}; nothing is played without it")
             return
         options = self._options.group(ServerOptions)
         self._book = self._book or BookAnswers()
@@ -398,6 +402,16 @@ class UsiServer:
         """Send the answer to a `go`, once; later answers are ignored."""
         if job.take_answer():
             self._write(str(answer))
+
+    def _answer_rest(self) -> None:
+        """Answer each `go` that the worker hasn't answered, without a search."""
+        from komadori.usi.answers import RESIGN, fallback_answer
+
+        for job in self._unanswered():
+            if job.go.mate:
+                self._answer(job, "checkmate timeout")
+            else:
+                self._answer(job, RESIGN if job.problem else fallback_answer(job))
 
     def _answer_unresponsive(self, job: Job) -> None:
         from komadori.usi.answers import fallback_answer
