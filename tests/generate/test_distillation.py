@@ -135,6 +135,17 @@ def test_a_stopped_run_resumes_to_the_same_network(label_nodes, teacher, source,
     assert (folder / NETWORK).read_bytes() == (tmp_path / "whole" / NETWORK).read_bytes()
 
 
+def test_a_run_from_before_searched_labels_resumes(teacher, source, tmp_path) -> None:
+    begun = Distillation(SMALL, teacher, [source], tmp_path, resume=False, start=teacher)
+    begun.run(stop=lambda: begun.chunk == 1)
+    card = json.loads((tmp_path / "run.json").read_text())
+    for added in ("label_nodes", "label_limit_cp"):
+        del card["settings"][added]
+    (tmp_path / "run.json").write_text(json.dumps(card))
+    resumed, _ = run(SMALL, teacher, source, tmp_path, start=teacher, resume=True)
+    assert resumed.is_done
+
+
 def test_every_other_chunk_is_of_the_learners_searches(
     teacher, source, tmp_path, monkeypatch
 ) -> None:

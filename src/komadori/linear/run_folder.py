@@ -33,7 +33,10 @@ _WEIGHTS = ("nn.bin", "weights.npz")
 #: Settings of older runs by their present names.
 _RENAMED = {"hand_share": "hand_weight"}
 #: Settings that older runs of a learner don't have, with what they did.
-_ADDED = {"nnue": {"leak": 0.0}}
+_ADDED: dict[str, dict[str, Any]] = {
+    "nnue": {"leak": 0.0},
+    "nnue-distillation": {"label_nodes": 0, "label_limit_cp": 250},
+}
 
 
 def check_run_folder(path: Path, *, resume: bool) -> None:
