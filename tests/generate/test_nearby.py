@@ -179,7 +179,7 @@ def test_bad_input_is_one_line(source, tmp_path) -> None:
         ([source, "--plies", "3:1"], "'3:1': a range from 0 upwards"),
         ([source, "--weights", text], "text.hcpe3"),
         ([source, "--search", "nodes=x"], "nodes"),
-        ([source, "--label-nodes", "5"], "label_nodes needs evaluated_every"),
+        ([source, "--label-nodes", "5"], "--label-nodes needs --evaluated-every"),
     ):
         result = run(*arguments, "-o", tmp_path / "out")
         assert result.exit_code in (1, 2)

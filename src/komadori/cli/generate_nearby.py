@@ -139,6 +139,8 @@ def command(
     from komadori.linear.weights_file import WeightsError
     from komadori.records import RecordError
 
+    if label_nodes and not evaluated_every:
+        raise click.UsageError("--label-nodes needs --evaluated-every")
     stop = threading.Event()
     size = segment or nearby.SEGMENT_POSITIONS
     try:
