@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from komadori import analysis, arena, inference, players, records, search
+from komadori import analysis, arena, inference, players, records, search, training
 from komadori.rules import Board
 from komadori.search.alphabeta import AlphaBetaSearcher
 from komadori.wording import names_arguments
@@ -236,6 +236,19 @@ METHODS: dict[str, Callable[[], object]] = {
     ),
     "rows: expected indices, a mask or a slice, got int": lambda: records.samples_of([]).take(3),  # type: ignore[arg-type]
     "limits: expected Limits, got str": lambda: AlphaBetaSearcher().ponderhit("x"),  # type: ignore[arg-type]
+    "limits: expected Limits, got int": lambda: search.PuctSearcher(
+        inference.load("uniform")
+    ).ponderhit(3),  # type: ignore[arg-type]
+    "nodes: expected int or None, got str": lambda: arena.Conditions(nodes="x"),  # type: ignore[arg-type]
+    "main_ms: expected int, got NoneType": lambda: arena.Conditions(main_ms=None),  # type: ignore[arg-type]
+    "rows: expected ndarray, got str": lambda: training.Part.whole(records.samples_of([])).only(
+        "x"  # type: ignore[arg-type]
+    ),
+    "positions: expected Board, got str": lambda: list(
+        analysis.PositionAnalyser(inference.load("uniform"), analysis.Effort(nodes=1)).analyse(
+            [(0, "startpos")]  # type: ignore[list-item]
+        )
+    ),
     "slot: expected int, got str": lambda: inference.load("uniform").start("x", 1),  # type: ignore[arg-type]
     "go: expected GoCommand, got int": lambda: players.make("material").play(Board(), 3),  # type: ignore[arg-type]
     "positions: expected Iterable[tuple[Key, Board]], got int": lambda: list(
@@ -248,6 +261,15 @@ METHODS: dict[str, Callable[[], object]] = {
 def test_a_method_names_the_argument(message: str) -> None:
     with pytest.raises(TypeError, match=re.escape(message)):
         METHODS[message]()
+
+
+@pytest.mark.parametrize("wrong", ["x", 2, None])
+def test_a_side_is_a_colour(wrong: Any) -> None:
+    analysed = analysis.AnalysedGame(records.Game(), [None])
+    message = re.escape(f" is {wrong!r}, 0 (Black) or 1 (White) is needed")
+    for method in (analysed.side, analysed.agreement, analysed.mean_loss, analysed.game.rating):
+        with pytest.raises(ValueError, match=message):
+            method(wrong)
 
 
 def test_game_from_a_string_of_moves() -> None:

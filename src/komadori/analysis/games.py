@@ -12,6 +12,7 @@ from typing import NamedTuple
 from komadori.analysis.positions import Found, Line
 from komadori.records import Game
 from komadori.rules import BLACK, COLORS, HAND_TYPES, Board, Move, PieceType, Repetition
+from komadori.rules.pieces import check_color
 from komadori.wording import names_arguments
 
 
@@ -232,6 +233,7 @@ class AnalysedGame:
 
     def side(self, turn: int) -> SideSummary:
         """Return the statistics of a side's moves."""
+        check_color("turn", turn)
         own = [i for i in range(len(self.game)) if self.boards[i].turn == turn]
         known = [(i, loss) for i in own if (loss := self.losses[i]) is not None]
         losses = [loss for _, loss in known]
@@ -257,6 +259,7 @@ class AnalysedGame:
     def agreement(self, turn: int) -> tuple[int, int]:
         """Return how many of a side's moves with a known loss were the best move, and the number
         of those whose best move is known: records may have scores without lines."""
+        check_color("turn", turn)
         known = [
             i for i, loss in enumerate(self.losses)
             if loss is not None and self.boards[i].turn == turn and self._has_best(i)

@@ -7,6 +7,7 @@ declaration, by exceeding its time, and if its engine fails.
 
 from __future__ import annotations
 
+import numbers
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,7 +17,7 @@ from komadori.arena.openings import Opening
 from komadori.search.defaults import PLAYER_NODES
 from komadori.usi.client import EngineError
 from komadori.usi.protocol import GoCommand, one_line
-from komadori.wording import check_type, counted, names_arguments
+from komadori.wording import check_type, counted, names_arguments, not_expected
 
 if TYPE_CHECKING:
     from komadori.players import Decision, Player
@@ -72,9 +73,12 @@ class Conditions:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if isinstance(value, int) and value < 0:
+            limit = name in ("nodes", "depth", "movetime_ms")
+            if not (isinstance(value, numbers.Integral) or (limit and value is None)):
+                raise not_expected(name, value, "int or None" if limit else "int")
+            if value is not None and value < 0:
                 raise ValueError(f"{name} can't be negative: {value}")
-            if value == 0 and name in ("nodes", "depth", "movetime_ms"):
+            if limit and value == 0:
                 raise ValueError(f"{name} is 0, at least 1 is needed")  # or None: no limit
         if self.byoyomi_ms and self.increment_ms:
             raise ValueError("a clock has byoyomi or an increment, not both")

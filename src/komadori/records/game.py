@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from komadori._core import records as _core
 from komadori.records.errors import RecordError
 from komadori.rules import BLACK, WHITE, Board, Move
+from komadori.rules.pieces import check_color
 from komadori.wording import names_arguments, not_expected
 
 __all__ = [
@@ -202,6 +203,7 @@ class Game:
 
     def rating(self, color: int) -> float | None:
         """A player's rating, if the headers have one."""
+        check_color("color", color)
         try:
             return float(self.headers["white_rating" if color == WHITE else "black_rating"])
         except (KeyError, ValueError):

@@ -92,6 +92,12 @@ PIECES: Final[dict[int, Piece]] = {
 }
 
 
+def check_color(name: str, color: int) -> None:
+    """Raise ValueError, which names the argument, unless it is a colour."""
+    if color not in COLORS:
+        raise ValueError(f"{name} is {color!r}, 0 (Black) or 1 (White) is needed")
+
+
 def square_name(square: int) -> str:
     """`60` -> `"7g"`. Raises ValueError unless 0 <= square < 81."""
     if square not in SQUARES:

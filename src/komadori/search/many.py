@@ -21,7 +21,7 @@ from komadori.search.options import PuctOptions, batch_rows
 from komadori.search.pipeline import Pipeline, slot_batches
 from komadori.search.puct import tree_options
 from komadori.search.stopping import Condition, Conditions, Hints, MateFound, Progress, VisitCount
-from komadori.wording import counted, names_arguments
+from komadori.wording import check_type, counted, names_arguments
 
 Key = TypeVar("Key")
 
@@ -191,6 +191,7 @@ class ManySearch(Generic[Key]):
             while True:
                 while self._free_roots and (task := next(source, None)) is not None:
                     key, board = task
+                    check_type("positions", board, Board)
                     over = self._by_rules(board)
                     if over is not None:
                         yield key, over

@@ -129,6 +129,7 @@ class PuctSearcher(OneAtATime):
         self._is_placed = False
 
     def ponderhit(self, limits: Limits) -> None:
+        check_type("limits", limits, Limits)
         self._ponderhit = limits
 
     def take_ponderhit(self) -> Limits | None:

@@ -59,7 +59,7 @@ class _TreelessSearcher(OneAtATime):
         self._random = np.random.default_rng(self._seed)
 
     def ponderhit(self, limits: Limits) -> None:
-        pass  # the result doesn't depend on limits
+        check_type("limits", limits, Limits)  # the result doesn't depend on them
 
     def close(self) -> None:
         pass

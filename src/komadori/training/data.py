@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.records.keys import position_keys
-from komadori.wording import names_arguments
+from komadori.wording import check_type, names_arguments
 
 #: Mirrors positions, uint8 [N, 32], left to right.
 Mirror = Callable[[NDArray[np.uint8]], NDArray[np.uint8]]
@@ -146,6 +146,7 @@ class Part:
 
     def only(self, rows: NDArray[np.int64]) -> Part:
         """The part of these rows of the samples."""
+        check_type("rows", rows, np.ndarray)
         return replace(self, rows=rows)
 
 
