@@ -3,7 +3,7 @@ import { act } from 'preact/test-utils';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { answer, button, click, mount, sent, serve, WELCOME } from './page';
 import { Lines } from '../src/analyse/Lines';
-import { Mistakes } from '../src/analyse/Mistakes';
+import { Mistakes, Summary } from '../src/analyse/Mistakes';
 import { MoveList } from '../src/analyse/Moves';
 import { readFiles } from '../src/analyse/Open';
 import { keptResult } from '../src/analyse/recorded';
@@ -28,7 +28,7 @@ import { matchEloText, termsText } from '../src/train/elo';
 import { crossTable, LadderPage, scaleOf } from '../src/train/Ladders';
 import { Loop, seriesOf } from '../src/train/Loops';
 import { stepOf } from '../src/train/EloChart';
-import { tickLabels } from '../src/ui/plot';
+import { axisWidth, fractionRange, tickLabels } from '../src/ui/plot';
 import { Matches } from '../src/train/Matches';
 import { curvesOf, Train } from '../src/train/Train';
 import { EngineChoice } from '../src/ui/EngineChoice';
@@ -213,6 +213,16 @@ test('a score is replaced by one with more nodes or of another engine', () => {
   expect(root.score).toMatchObject({ winRate: 0.6, pv: ['7g7f'] });
   noteScore(root, line(['2g2f']), 0.5, 800, 'default');
   expect(root.score).toMatchObject({ winRate: 0.5, by: 'default' });
+});
+
+test('only moves with a known best move count as top moves or not', async () => {
+  const tree = new GameTree();
+  tree.addLine(tree.root, ['7g7f', '3c3d', '2g2f']);
+  tree.mainLine().forEach((n, i) => (n.score = { winRate: 0.5, pv: i ? [] : ['7g7f'], nodes: 100 }));
+  openGames([tree]);
+  scored.value++;
+  const place = await mount(Summary);
+  expect([...place.querySelectorAll('tbody td:last-child')].map(e => e.textContent)).toEqual(['100%', '–']);
 });
 
 test('a custom strength is sent with the game', async () => {
@@ -534,6 +544,21 @@ test('a match that one side won has a bound', () => {
   expect(matchEloText({ ...none, elo_high: -139.6 })).toBe('< −140 (95 %)');
   expect(matchEloText({ ...none, elo: 10, elo_error: 5, elo_low: 5, elo_high: 15 })).toBe('+10 ±5');
   expect(matchEloText(none)).toBe('–');
+});
+
+test('an axis of fractions stays within 0 to 1, also around one value', () => {
+  expect(fractionRange(0.6, 0.6)).toEqual([0, 1]);
+  expect(fractionRange(1, 1)).toEqual([0, 1]);
+  expect(fractionRange(null, null)).toEqual([null, null]);
+  const [low, high] = fractionRange(0.3, 0.4);
+  expect(low).toBeLessThan(0.3);
+  expect(high).toBeGreaterThan(0.4);
+});
+
+test('an axis has room for its longest label', () => {
+  expect(axisWidth(['0.00', '0.100'])).toBe(52);
+  expect(axisWidth(['0.000200', '0.00'])).toBe(64);
+  expect(axisWidth(null)).toBe(52);
 });
 
 test('labels of an axis have the digits that tell them apart', () => {

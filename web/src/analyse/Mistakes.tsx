@@ -59,13 +59,14 @@ export function Summary() {
   const rows = (['sente', 'gote'] as const).map(side => {
     const own = nodes.filter(n => moverOf(n) === side);
     const losses = own.map(lossOf).filter(l => l !== undefined);
-    const same = own.filter(n => n.parent?.score && n.parent.score.pv[0] === n.usi).length;
+    const compared = own.filter(n => lossOf(n) !== undefined && n.parent?.score?.pv.length); // records may have scores without lines
+    const same = compared.filter(n => n.parent!.score!.pv[0] === n.usi).length;
     const counts = new Map<Grade, number>();
     for (const l of losses) {
       const grade = gradeOf(l);
       if (grade) counts.set(grade, (counts.get(grade) ?? 0) + 1);
     }
-    return { side, n: losses.length, same, mean: losses.length ? losses.reduce((a, b) => a + b, 0) / losses.length : 0, counts };
+    return { side, n: losses.length, compared: compared.length, same, mean: losses.length ? losses.reduce((a, b) => a + b, 0) / losses.length : 0, counts };
   });
   if (!rows.some(r => r.n)) return null;
   const { black, white } = game.value.headers;
@@ -95,7 +96,7 @@ export function Summary() {
               <td key={grade}>{r.counts.get(grade) ?? 0}</td>
             ))}
             <td>{percent(r.mean, 1)}</td>
-            <td>{r.n ? percent(r.same / r.n) : '–'}</td>
+            <td>{r.compared ? percent(r.same / r.compared) : '–'}</td>
           </tr>
         ))}
       </tbody>

@@ -7,7 +7,7 @@ import { ago, count, has, t, word, type Key } from '../i18n';
 import { Checkpoints } from '../network/Checkpoints';
 import { href, route } from '../router';
 import { Empty, Panel, Progress } from '../ui/parts';
-import { Curves } from '../ui/plot';
+import { Curves, fractionRange } from '../ui/plot';
 import type { RunInfo } from '../protocol';
 import { Loop } from './Loops';
 import { loops, number, runs, useLog, usePolling, type Entry } from './data';
@@ -151,7 +151,7 @@ function Run({ run }: { run: RunInfo }) {
           return curves.length ? (
             <section key={g.title} class="card">
               <h3>{t(g.title)}</h3>
-              <Curves labelX={t('step')} label={t(g.title)} x={x} curves={curves} format={g.percent ? (v, more = 0) => `${(100 * v).toFixed(1 + more)}%` : (v, more = 0) => (Math.abs(v) < 1000 ? v.toPrecision(3 + more) : count(v))} />
+              <Curves labelX={t('step')} label={t(g.title)} x={x} curves={curves} range={g.percent ? fractionRange : undefined} format={g.percent ? (v, more = 0) => `${(100 * v).toFixed(1 + more)}%` : (v, more = 0) => (Math.abs(v) < 1000 ? v.toPrecision(3 + more) : count(v))} />
             </section>
           ) : null;
         })}

@@ -31,7 +31,7 @@ interface CurvesProps {
   labelX?: string;
   onPoint?: (index: number) => void;
   height?: number;
-  range?: [number, number];
+  range?: [number, number] | ((least: number | null, most: number | null) => [number | null, number | null]);
 }
 
 /** Room right of a chart for half of the last label below it, of 11 pixels: at most 7 per character. */
@@ -45,6 +45,16 @@ export function tickLabels(at: readonly number[], format: (v: number, more?: num
     if (new Set(labels).size === labels.length) break;
   }
   return labels;
+}
+
+/** Room left of a chart for the longest label of its axis, of 11 pixels: at most 7 per character. */
+export const axisWidth = (labels: readonly string[] | null): number => Math.max(52, ...(labels ?? []).map(text => 7 * text.length + 8));
+
+/** The range of an axis of fractions: uPlot's own, which leaves room above and below, within 0 to 1. */
+export function fractionRange(least: number | null, most: number | null): [number | null, number | null] {
+  if (least === null || most === null) return [null, null];
+  const [low, high] = uPlot.rangeNum(least, most, 0.1, true);
+  return [Math.min(least, Math.max(0, low!)), Math.max(most, Math.min(1, high!))];
 }
 
 /** A line chart over a common x axis; the legend shows the values at the cursor. */
@@ -67,10 +77,10 @@ export function Curves({ label, x, curves, format = (v, more = 0) => v.toPrecisi
         height,
         padding: [8, endPadding(formatX(Math.max(0, ...x))), 0, 0],
         cursor: { drag: { x: true, y: false }, points: { size: 6 } },
-        scales: { x: { time: false }, ...(range ? { y: { range } } : {}) },
+        scales: { x: { time: false }, ...(range ? { y: { range: typeof range === 'function' ? (_: uPlot, least: number, most: number) => range(least, most) : range } } : {}) },
         axes: [
           { ...axis, size: 26, values: (_, at) => at.map(formatX) },
-          { ...axis, size: 52, values: (_, at) => tickLabels(at, format) },
+          { ...axis, size: (_, labels) => axisWidth(labels), values: (_, at) => tickLabels(at, format) },
         ],
         series: [
           { label: labelX || 'x', value: (_, v) => (v === null ? '–' : formatX(v)) },
