@@ -97,7 +97,7 @@ class RunLock:
 
     @property
     def _holder_path(self) -> Path:
-        return Path(self._lock.lock_file + "-holder")
+        return _holder_path(Path(self._lock.lock_file))
 
     def _holder(self) -> str:
         try:
@@ -106,6 +106,19 @@ class RunLock:
             return f"process {facts['pid']}{where} since {facts['since']} ({facts['command']})"
         except (OSError, ValueError, KeyError, TypeError):
             return "another process"
+
+
+def was_released(folder: Path) -> bool:
+    """Return whether the last process that held the folder's lock has released it.
+
+    False for one that was killed, and for a folder that had no lock.
+    """
+    path = folder / LOCK_FILE
+    return path.is_file() and not _holder_path(path).is_file()
+
+
+def _holder_path(lock: Path) -> Path:
+    return Path(f"{lock}-holder")
 
 
 def _file_lock(path: Path) -> FileLock:

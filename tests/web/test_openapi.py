@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from test_ladders_and_loops import make_ladder, make_loop
 from web_pages import Server, make_server
 
+from komadori.run_lock import RunLock
+
 schemathesis = pytest.importorskip("schemathesis")
 from schemathesis.specs.openapi.checks import positive_data_acceptance  # noqa: E402
 
@@ -72,11 +74,18 @@ def test_responses_match_the_schema(api: Any) -> None:
         answers()
 
 
+def is_running(client: Any, name: str) -> bool:
+    return bool(next(r for r in client.get("/api/runs").json() if r["name"] == name)["is_running"])
+
+
 def test_trainings_are_listed(tmp_path: Path) -> None:
     fill(tmp_path)
     with make_server(tmp_path) as client:
         run = next(r for r in client.get("/api/runs").json() if r["name"] == "runs/first")
         assert (run["name"], run["step"], run["is_running"]) == ("runs/first", 10, True)
+        with RunLock(tmp_path / "runs" / "first"):
+            assert is_running(client, "runs/first")
+        assert not is_running(client, "runs/first")  # its log has no end: NNUE and KPP write none
         assert client.get("/api/runs/runs/first/log?since=1").json()["entries"][0]["step"] == 10
         assert client.get("/api/runs/nothing/log").status_code == 404
         assert client.get("/api/matches").json()[0]["players"] == ["a", "b"]

@@ -11,6 +11,7 @@ from typing import Any
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.match import MatchResult
 from komadori.model_folder import CHECKPOINTS
+from komadori.run_lock import was_released
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LogPart, MatchGame, MatchInfo, RunInfo, Terms
@@ -161,7 +162,9 @@ def match_game(record: GameRecord) -> MatchGame:
 
 def is_alive(path: Path, last: dict[str, Any]) -> bool:
     """Return whether a log with this last entry is probably still being written."""
-    return last.get("kind") != "end" and time.time() - modified_at(path) < ALIVE_S
+    if last.get("kind") == "end" or was_released(path.parent):
+        return False
+    return time.time() - modified_at(path) < ALIVE_S
 
 
 def modified_at(path: Path) -> float:
