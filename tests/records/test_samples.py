@@ -9,6 +9,7 @@ import pytest
 
 from komadori import records
 from komadori.rules import Board
+from komadori.training.data import Part
 
 SAMPLE_GAMES = 2467
 SAMPLE_PLIES = 267648
@@ -69,6 +70,18 @@ def test_samples_are_equal_if_all_columns_are(samples: records.Samples) -> None:
     changed.score_cp = changed.score_cp + np.int16(1)
     assert samples[:5] != changed
     assert samples != 3
+
+
+def test_games_with_candidates_and_parts_can_be_compared(samples: records.Samples) -> None:
+    games = records.read_games(records.sample_path())[:2]
+    again = records.read_games(records.sample_path())[:2]
+    assert games == again
+    assert games[0] != games[1]
+    assert games[0].candidates is not None
+    assert games[0].candidates == again[0].candidates != games[1].candidates
+    part, rows = Part(samples, np.arange(9)), np.arange(9)
+    assert part == Part(samples, rows)
+    assert part != Part(samples, rows[1:])
 
 
 def test_readers_can_be_sent_to_other_processes(tmp_path: Path) -> None:

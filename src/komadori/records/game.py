@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import records as _core
+from komadori.array_fields import ComparesArrays
 from komadori.records.errors import RecordError
 from komadori.rules import BLACK, WHITE, Board, Move
 from komadori.rules.pieces import check_color
@@ -76,8 +77,8 @@ class End(IntEnum):
 
 
 @names_arguments
-@dataclass(slots=True)
-class Candidates:
+@dataclass(slots=True, eq=False)
+class Candidates(ComparesArrays):
     """The candidate moves of a search, ply by ply.
 
     count  uint16 [plies]  number of candidates; 0: the ply gives no sample

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import records as _core
+from komadori.array_fields import ComparesArrays
 from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import content
 from komadori.records.formats import guess_format
@@ -22,8 +23,8 @@ __all__ = ["SampleMoves", "load_sample_moves", "samples_with_moves", "to_hcpe3"]
 
 
 @names_arguments
-@dataclass(frozen=True, slots=True)
-class SampleMoves:
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleMoves(ComparesArrays):
     """The candidate moves of samples, row by row.
 
     first  int64 [N + 1]  the moves of row i are first[i] to first[i + 1] - 1

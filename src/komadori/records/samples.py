@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import records as _core
+from komadori.array_fields import ComparesArrays
 from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import AtomicFile, content
 from komadori.records.formats import FORMATS, Format, find_format, guess_format, valid_fraction
@@ -65,7 +66,7 @@ class Sample(NamedTuple):
 
 @names_arguments
 @dataclass(slots=True, eq=False)
-class Samples:
+class Samples(ComparesArrays):
     """Samples in columns; rows of one game are adjacent and in order.
 
     hcp      uint8 [N, 32]
@@ -86,7 +87,7 @@ class Samples:
     ply: NDArray[np.int16]
     end_ply: NDArray[np.int16]
     end: NDArray[np.uint8]
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list, compare=False)
 
     def __len__(self) -> int:
         return len(self.move16)
@@ -113,13 +114,6 @@ class Samples:
             int(self.end_ply[rows]),
             End(int(self.end[rows])),
         )
-
-    def __eq__(self, other: object) -> bool:
-        """Whether all columns are equal."""
-        if not isinstance(other, Samples):
-            return NotImplemented
-        theirs = other.columns()
-        return all(np.array_equal(column, theirs[name]) for name, column in self.columns().items())
 
     def __repr__(self) -> str:
         return f"<Samples: {len(self):,} positions, {len(self.skipped)} skipped>"

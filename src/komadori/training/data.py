@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from komadori.array_fields import ComparesArrays
 from komadori.records.keys import position_keys
 from komadori.wording import check_type, names_arguments
 
@@ -39,8 +40,8 @@ class Samples(Protocol):
 
 
 @names_arguments
-@dataclass(frozen=True)
-class MoveProbs:
+@dataclass(frozen=True, eq=False)
+class MoveProbs(ComparesArrays):
     """Policy targets: probabilities of the moves of each row, in compressed rows.
 
     first: int64 [N + 1]; the moves of row i are first[i] to first[i + 1] - 1.
@@ -105,8 +106,8 @@ def _normalised(
 
 
 @names_arguments
-@dataclass(frozen=True)
-class Part:
+@dataclass(frozen=True, eq=False)
+class Part(ComparesArrays):
     """A view of some rows of the samples.
 
     target_probs: soft policy targets of all rows of the samples; None for the played move only.
