@@ -270,6 +270,7 @@ class Distillation:
         if not any(len(self._kept[k]) for k in turns):
             raise ValueError(
                 f"chunk {number + 1} has no position: its searches evaluated none within limit_cp"
+                + (" with a quiet best move" if settings.label_nodes else "")
             )
         steps = sum(math.ceil(len(self._kept[k]) / settings.batch) for k in turns)
         loss, rate, trained = 0.0, settings.rate, 0
