@@ -51,7 +51,7 @@ def a_line(chance: random.Random) -> bytes:
 
 
 def is_go(line: bytes) -> bool:
-    return line.decode("utf-8", "surrogateescape").strip().partition(" ")[0] == "go"
+    return line.decode("utf-8", "surrogateescape").split(maxsplit=1)[:1] == ["go"]
 
 
 def fuzz(lines: int, seed: int, gui: Gui | None = None) -> None:
