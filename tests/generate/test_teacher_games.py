@@ -233,7 +233,7 @@ def test_a_weaker_opponent_has_one_side_and_isnt_learnt_from(tmp_path) -> None:
         assert (game.candidates.count[turns == opponent] == 0).all()
         assert (game.candidates.count[drawn:][turns[drawn:] != opponent] > 0).all()
         lost += game.winner == (Winner.WHITE if opponent == BLACK else Winner.BLACK)
-    assert lost > len(games) / 2
+    assert lost >= 12
 
 
 def test_one_of_several_searches_is_drawn_per_game() -> None:
