@@ -485,11 +485,10 @@ def _calibrated(
     evaluation, and closer to 0. A network that learns this counts it twice when it searches.
     """
     found = np.clip(scores - static.astype(np.float64), -limit_cp, limit_cp)
-    step = (np.clip(static // _CALIBRATION_CP, -_CALIBRATION_STEPS, _CALIBRATION_STEPS - 1)) + (
-        _CALIBRATION_STEPS
-    )
-    counts = np.bincount(step, minlength=2 * _CALIBRATION_STEPS)
-    sums = np.bincount(step, found, 2 * _CALIBRATION_STEPS)
+    steps = 2 * _CALIBRATION_STEPS
+    step = np.clip(static // _CALIBRATION_CP + _CALIBRATION_STEPS, 0, steps - 1)
+    counts = np.bincount(step, minlength=steps)
+    sums = np.bincount(step, found, steps)
     labels = np.rint(static + found - (sums / np.maximum(1, counts))[step])
     limits = np.iinfo(np.int16)  # evaluations by an `fv_scale` of 1 are larger
     return np.clip(labels, limits.min, limits.max).astype(np.int16)

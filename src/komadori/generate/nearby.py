@@ -73,8 +73,8 @@ class NearbySettings:
         if not 0 <= least <= most <= 100:
             raise ValueError(f"plies is {least} to {most}: a range within 0 to 100 is needed")
         fractions(self, "tactical_fraction")
-        at_least(self, seed=0, per_position=1, limit_cp=0, hash_mb=1, evaluated_every=0)
-        at_least(self, label_nodes=0)
+        at_least(self, seed=0, per_position=1, limit_cp=0, hash_mb=1)
+        at_least(self, evaluated_every=0, label_nodes=0)
         at_most(self, evaluated_every=2**32 - 1, label_nodes=2**32 - 1)
         if self.label_nodes and not self.evaluated_every:
             raise ValueError("label_nodes needs evaluated_every")
