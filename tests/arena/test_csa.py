@@ -237,10 +237,8 @@ def test_a_wait_after_a_short_game_can_be_stopped(monkeypatch: pytest.MonkeyPatc
 def test_a_server_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-    stop = threading.Event()
-    threading.Timer(1.0, stop.set).start()
     client = CsaClient(CsaAccount("127.0.0.1", "me", "pw", port), make("random"))
-    assert client.play(stop=stop) == []
+    assert client.play(stop=Waits(1)) == []
     assert f"127.0.0.1:{port}: Connection refused; connecting again" in caplog.text
 
 
@@ -359,7 +357,7 @@ def test_resignation_and_a_false_declaration(
 def test_a_refused_account_is_an_error_at_once() -> None:
     server = CsaServer()
     client = CsaClient(CsaAccount("127.0.0.1", "one", "wrong", server.port), make("random"))
-    with pytest.raises(CsaLoginError, match="refused one"):
+    with pytest.raises(CsaLoginError, match="refused the login of one"):
         client.play(1)
     server.close()
 

@@ -496,3 +496,27 @@ def test_a_file_without_a_usable_game_is_an_error(tmp_path: Path) -> None:
     result = run(cut, "--by", "uniform", "-o", tmp_path / "out")
     assert result.exit_code == 1
     assert result.output.splitlines()[-1] == "Error: no usable game in the files"
+
+
+@pytest.mark.parametrize("command", [("relabel", "--by", "random:1"), ("nearby",)])
+def test_sources_are_files_folders_and_patterns(
+    command: tuple[str, ...], source: Path, tmp_path: Path
+) -> None:
+    outputs = []
+    folder = tmp_path / "games"
+    folder.mkdir()
+    source.rename(folder / source.name)
+    for number, sources in enumerate(
+        ([folder / source.name], [folder], [folder / "*.hcpe3"], [folder, folder / "g*"])
+    ):
+        out = tmp_path / str(number)
+        result = CliRunner().invoke(group, ["generate", *command, *map(str, sources), "-o", out])
+        assert result.exit_code == 0, result.output
+        outputs.append([path.read_bytes() for path in sorted(out.glob("*.xz"))])
+    assert outputs[0]
+    assert outputs.count(outputs[0]) == len(outputs)
+    out = str(tmp_path / "none")
+    nothing = CliRunner().invoke(group, ["generate", *command, "nosuch*.hcpe", "-o", out])
+    assert nothing.exit_code == 2
+    assert "nosuch*.hcpe: no such file" in nothing.output
+    assert not Path(out).exists()

@@ -397,6 +397,21 @@ def test_backends_leave_nothing_in_the_home_folder(
     assert not [path for path in left if path.parts[:2] != (".cache", "matplotlib")]
 
 
+@pytest.mark.parametrize("backend", [*BACKENDS, "uniform", "shared"])
+def test_waiting_for_a_slot_that_was_never_started_is_an_error(model: Path, backend: str) -> None:
+    if backend == "shared":
+        evaluator = SharedEvaluator(load(model, max_batch=2)).lane()
+    elif backend == "uniform":
+        evaluator = load("uniform", max_batch=2)
+    else:
+        evaluator = load(model, backend=backend, max_batch=2)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="slot 0 was not started"):
+            evaluator.wait(0)
+    evaluator.start(0, 1)
+    assert evaluator.wait(0)[1].shape == (1,)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_slot_dropped_in_flight_may_be_started_again(model: Path, backend: str) -> None:
     evaluator = load(model, backend=backend, max_batch=2)

@@ -261,7 +261,10 @@ class CsaClient:
             connection.send(f"LOGIN {self.account.name} {self.account.password}")
             answer = connection.read()
             if answer.startswith("LOGIN:incorrect"):
-                raise CsaLoginError(f"{self.account.host} refused {self.account.name}")
+                raise CsaLoginError(
+                    f"{self.account.host} refused the login of {self.account.name}: check the name "
+                    "and the password"
+                )
             if not answer.startswith("LOGIN:") or not answer.endswith(" OK"):
                 raise CsaProtocolError(f"the answer to LOGIN was '{connection.shown(answer)}'")
             summary = self._agree(connection)

@@ -11,6 +11,7 @@ from komadori.cli.generate_teacher import Bounds, Plies
 from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.resumed_folder import games_folder
+from komadori.cli.sample_files import sources_argument
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command("nearby")
-@click.argument("sources", nargs=-1, required=True, type=_FILE)
+@sources_argument()
 @games_folder()
 @click.option(
     "--plies",
@@ -124,9 +125,9 @@ def command(
     With --evaluated-every, write positions from inside these searches, with their static
     evaluation: an NNUE network then learns a stronger evaluation where a search needs it.
 
-    Each gets the result of its source game; train on the scores. SOURCES are games or positions
-    in any format. The output depends on the options and the sources, not on the threads; the same
-    command resumes.
+    Each gets the result of its source game; train on the scores. SOURCES are files, folders or
+    quoted patterns, of games or positions in any format. The output depends on the options and the
+    sources, not on the threads; the same command resumes.
     """
     import threading
 

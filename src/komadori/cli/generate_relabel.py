@@ -12,6 +12,7 @@ from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.network_options import BACKEND, DEVICE
 from komadori.cli.numbers import BATCH, THREADS
 from komadori.cli.resumed_folder import games_folder
+from komadori.cli.sample_files import sources_argument
 
 #: Seconds for the labels in progress to end after a signal; then the process is killed, which loses
 #: only the segment in progress.
@@ -48,9 +49,7 @@ def _refuse_unused(spec: str, kind: str) -> None:
 
 
 @click.command()
-@click.argument(
-    "sources", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@sources_argument()
 @click.option("--by", "spec", required=True, metavar="LABELLER", help="The labeller; see above.")
 @games_folder()
 @click.option(
@@ -127,9 +126,10 @@ def command(
       alphabeta, usi:COMMAND an engine: --nodes or --depth, --multipv
       python:MODULE:NAME     a function: SFENs to [({move: probability}, win rate), ...]
 
-    SOURCES are games or positions in any format. Games keep their moves and results; each ply gets
-    candidates and a score. Train with loss.policy_target = "visits"; loss.hard_fraction mixes the
-    moves played into the policy, loss.value_lambda the results into the value.
+    SOURCES are files, folders or quoted patterns, of games or positions in any format. Games keep
+    their moves and results; each ply gets candidates and a score. Train with loss.policy_target =
+    "visits"; loss.hard_fraction mixes the moves played into the policy, loss.value_lambda the
+    results into the value.
     """
     import threading
     from functools import partial

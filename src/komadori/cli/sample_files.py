@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +14,8 @@ from komadori.records.selection import match_files
 
 if TYPE_CHECKING:
     from komadori.training import Part
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def load_samples(patterns: Iterable[str], cache: str = "") -> records.Samples:
@@ -46,6 +48,18 @@ def load_visits(patterns: Iterable[str], cache: str = "") -> Part:
 def _report_skipped(samples: records.Samples) -> None:
     for skipped in samples.skipped:
         say(f"skipped: {skipped}", err=True)
+
+
+def sources_argument() -> Callable[[F], F]:
+    """The argument SOURCES: files, folders and patterns, given to the command as files."""
+    return click.argument("sources", nargs=-1, required=True, callback=_matched)
+
+
+def _matched(_: click.Context, __: click.Parameter, patterns: tuple[str, ...]) -> tuple[Path, ...]:
+    try:
+        return tuple(match_files(patterns))
+    except records.RecordError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def find_files(patterns: Iterable[str]) -> list[Path]:

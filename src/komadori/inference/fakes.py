@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from komadori._core.encoding import GOLDEN_64, mix64
 from komadori.encoding import FEATURES, LABELS, encode_boards, legal_labels
 from komadori.inference.model_file import check_tables
-from komadori.inference.protocol import Described, Floats
+from komadori.inference.protocol import Described, Floats, not_started
 from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ class _Fake(Described):
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
         self._check_open()
+        if self._rows[slot] < 0:
+            raise not_started(slot)
         inputs, policy, value = self._views[slot]
         self._evaluate(inputs, policy, value)
         return policy, value

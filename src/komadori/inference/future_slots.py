@@ -12,7 +12,13 @@ from concurrent.futures import (
     wait,
 )
 
-from komadori.inference.protocol import Described, Floats, InferenceError, checked_outputs
+from komadori.inference.protocol import (
+    Described,
+    Floats,
+    InferenceError,
+    checked_outputs,
+    not_started,
+)
 from komadori.wording import names_arguments
 
 
@@ -76,5 +82,5 @@ class FutureSlots(Described, ABC):
         self._check_open()
         future = self._running[slot]
         if future is None:
-            raise ValueError(f"slot {slot} was not started")
+            raise not_started(slot)
         return future

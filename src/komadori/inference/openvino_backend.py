@@ -13,7 +13,14 @@ import numpy as np
 from komadori.cpus import available_threads
 from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_batch
 from komadori.inference.model_file import OUTPUTS, Signature, check_signature, read_card
-from komadori.inference.protocol import Described, Floats, InferenceError, ModelError, Planes
+from komadori.inference.protocol import (
+    Described,
+    Floats,
+    InferenceError,
+    ModelError,
+    Planes,
+    not_started,
+)
 from komadori.inference.without_telemetry import import_openvino
 from komadori.wording import names_arguments
 
@@ -120,12 +127,13 @@ class OpenVinoEvaluator(Described):
         self._sizes = batch_sizes(max_batch)
         self._tensors: list[dict[int, list[Any]]] = [{} for _ in range(self.slots)]
         self._size = [-1] * self.slots
-        self._rows = [0] * self.slots
+        self._rows = [-1] * self.slots
         self._dropped = [False] * self.slots
         try:
             self._warm_up()
         except (RuntimeError, InferenceError) as error:
             raise ModelError(f"{path}: OpenVINO can't run it: {_brief(error)}") from None
+        self._rows = [-1] * self.slots
 
     def inputs(self, slot: int) -> tuple[Planes, ...]:
         self._check_open()
@@ -173,12 +181,14 @@ class OpenVinoEvaluator(Described):
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
         self._check_open()
+        n = self._rows[slot]
+        if n < 0:
+            raise not_started(slot)
         try:
             self._requests[slot].wait()
         except RuntimeError as error:
             raise InferenceError(f"OpenVINO: {_brief(error)}") from None
         policy, value = self._outputs[slot]
-        n = self._rows[slot]
         return policy[:n], value[:n, 0]
 
     def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:

@@ -100,7 +100,8 @@ class Evaluator(Protocol):
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
         """Wait for the outputs of the rows started: policy logits [n, labels], and values [n], the
-        side to move's win probability in [0, 1]. Valid until the slot's next `start`."""
+        side to move's win probability in [0, 1]. Valid until the slot's next `start`. Raises
+        ValueError if the slot was never started."""
         ...
 
     def close(self) -> None:
@@ -121,6 +122,11 @@ class Polled(Protocol):
         """Discard a started batch; returns at once. The slot may be filled and started again, which
         waits until the backend no longer uses it."""
         ...
+
+
+def not_started(slot: int) -> ValueError:
+    """Return the error of `Evaluator.wait` for a slot without a batch."""
+    return ValueError(f"slot {slot} was not started")
 
 
 def check_evaluator(name: str, value: object) -> None:
