@@ -22,7 +22,14 @@ from komadori import arena
 from komadori.arena.game import Conditions, GameRecord, Reason, judge, play_game
 from komadori.arena.limits import check_limits
 from komadori.arena.match import _names
-from komadori.arena.openings import Opening, choose, is_quiet, parse_opening, read_openings
+from komadori.arena.openings import (
+    Opening,
+    choose,
+    is_quiet,
+    parse_opening,
+    read_openings,
+    source_text,
+)
 from komadori.arena.store import to_game
 from komadori.arena.workers import WorkerError
 from komadori.cli._group import group
@@ -194,6 +201,39 @@ def test_opening_file_names_the_bad_line(tmp_path: Path) -> None:
     path.write_text("\n")
     with pytest.raises(arena.OpeningError, match="no opening"):
         read_openings(path)
+
+
+def test_openings_of_one_position_are_played_once(tmp_path: Path) -> None:
+    path = tmp_path / "book.sfen"
+    lines = ["7g7f 3c3d 2g2f", "2g2f 3c3d 7g7f", "7g7f 3c3d 2g2f", "7g7f 8c8d", "2g2f 8c8d 7g7f"]
+    path.write_text("\n".join(f"startpos moves {line}" for line in lines))
+    openings = read_openings(path)
+    assert [len(opening.moves) for opening in openings] == [3, 3, 3, 2, 3]
+    chosen = choose(openings, 9, seed=1)
+    assert len({opening.board().key for opening in chosen[:3]}) == 3
+    assert sorted(map(str, chosen[:3])) == sorted(map(str, chosen[3:6]))
+    words = ["match", "random", "material", "--games", "8", "--max-plies", "6", "--openings"]
+    result = CliRunner().invoke(group, [*words, str(path), "-o", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert "3 different openings for 4 pairs of games" in result.output
+    assert "openings: book.sfen, seed 0" in result.output
+    played = [json.loads(line) for line in (tmp_path / "out/games.jsonl").read_text().splitlines()]
+    assert {game["opening_plies"] for game in played[1:]} == {2, 3}
+
+
+@pytest.mark.parametrize(
+    ("source", "plies", "text"),
+    [
+        ("", None, "8 random plies"),
+        ("", 1, "1 random ply"),
+        ("sample", None, "sample, 24 plies"),
+        ("books/book.sfen", None, "book.sfen"),
+        ("books/book.sfen", 12, "book.sfen, 12 plies"),
+        ("games.csa", 12, "games.csa, 12 plies"),
+    ],
+)
+def test_the_source_of_openings_in_words(source: str, plies: int | None, text: str) -> None:
+    assert source_text(source, plies) == text
 
 
 def test_openings_from_game_records(tmp_path: Path) -> None:

@@ -246,6 +246,8 @@ def test_a_terminal_without_a_width_gets_all_lines(
         ("match random random --records kif", "--records needs --out"),
         ("match random random --records foo -o m", "no record format has the suffix '.foo'"),
         ("match random nosuch:x", "'nosuch:x' is no player"),
+        ("match random alphabeta?depth=1&", "options after the ? are NAME=VALUE, separated by &"),
+        ("match random alphabeta?Eval=a/b.bin&x", "options after the ? are NAME=VALUE"),
         ("linear train nnue --data a.kif --test-limit -5", "'--test-limit': -5 is not in"),
         ("linear train kpp --data a.kif --test-fraction 2", "'--test-fraction': 2.0 is not in"),
         ("book show b.db foo", "expected 'startpos' or 'sfen', found 'foo'"),

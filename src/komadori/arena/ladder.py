@@ -24,13 +24,20 @@ from typing import Any
 
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.limits import check_limits
-from komadori.arena.openings import Opening, choose, random_openings, read_openings
+from komadori.arena.openings import (
+    Opening,
+    choose,
+    distinct,
+    random_openings,
+    read_openings,
+    source_text,
+)
 from komadori.arena.ratings import LOGIT, Fit, Tally, fit
 from komadori.arena.workers import Job, run_jobs
 from komadori.atomic import atomic_writer
 from komadori.json_file import parse_json
 from komadori.run_lock import RunLock
-from komadori.wording import counted, no_such_file
+from komadori.wording import no_such_file
 
 FORMAT = 1
 
@@ -80,19 +87,17 @@ class LadderPlayer:
 
 
 def make_settings(
-    conditions: Conditions, openings: str = "", opening_plies: int = 8, seed: int = 0
+    conditions: Conditions, openings: str = "", opening_plies: int | None = None, seed: int = 0
 ) -> Settings:
-    """Create settings with openings from a file, `sample` or random moves. Raises OpeningError."""
+    """Create settings with openings from a file, `sample` or random moves, of `opening_plies` moves
+    as in `read_openings` and `random_openings`. Raises OpeningError."""
+    source = source_text(openings, opening_plies)
     if openings:
-        read = read_openings(openings, opening_plies)
+        read = distinct(read_openings(openings, opening_plies))
         chosen = choose(read, min(len(read), RANDOM_OPENINGS), seed)
-        return Settings(
-            conditions,
-            tuple(chosen),
-            f"{Path(openings).name}, {counted(opening_plies, 'ply', 'plies')}",
-        )
+        return Settings(conditions, tuple(chosen), source)
     made = random_openings(RANDOM_OPENINGS, opening_plies, seed)
-    return Settings(conditions, tuple(made), f"{opening_plies} random plies, seed {seed}")
+    return Settings(conditions, tuple(made), f"{source}, seed {seed}")
 
 
 class Ladder:

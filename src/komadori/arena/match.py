@@ -23,9 +23,6 @@ from komadori.wording import check_type, names_arguments
 #: With fewer complete pairs the error is computed from single games.
 MIN_PAIRS = 10
 
-#: Default number of random opening plies.
-DEFAULT_OPENING_PLIES = 8
-
 
 @names_arguments
 @dataclass
@@ -146,7 +143,7 @@ def play_match(
     *,
     games: int = 100,
     openings: Iterable[Opening] | None = None,
-    opening_plies: int = DEFAULT_OPENING_PLIES,
+    opening_plies: int | None = None,
     seed: int = 0,
     concurrency: int = 1,
     conditions: Conditions | None = None,
@@ -161,9 +158,10 @@ def play_match(
     """Play `games` games between A and B and count them from A's view.
 
     Each opening is played twice with colours swapped, so `games` must be even. Openings are
-    taken from `openings` in an order given by `seed`, or consist of `opening_plies` random
-    moves. A player is a specification (`komadori.players.spec`) or a function that builds one.
-    With `concurrency` above 1, specifications are played in processes and functions in threads.
+    taken from `openings` in an order given by `seed`, one for each position, or consist of
+    `opening_plies` random moves, by default 8. A player is a specification
+    (`komadori.players.spec`) or a function that builds one. With `concurrency` above 1,
+    specifications are played in processes and functions in threads.
 
     `nodes` is short for `conditions=Conditions(nodes=...)`. `on_game` is called in this thread
     after each game, in the order they finish. `out` is a folder for games.jsonl, result.json and a

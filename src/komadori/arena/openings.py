@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from komadori.usi.protocol import STARTPOS, UsiSyntaxError, parse_position
-from komadori.wording import names_arguments
+from komadori.wording import counted, names_arguments
 
 if TYPE_CHECKING:
     from komadori.rules import Board
@@ -52,14 +52,19 @@ Filter = Callable[["Board"], bool]
 
 @names_arguments
 def random_openings(
-    count: int, plies: int, seed: int = 0, sfen: str = STARTPOS, is_fair: Filter | None = None
+    count: int,
+    plies: int | None = None,
+    seed: int = 0,
+    sfen: str = STARTPOS,
+    is_fair: Filter | None = None,
 ) -> list[Opening]:
-    """Return `count` different openings of `plies` random legal moves each.
+    """Return `count` different openings of `plies` random legal moves each, by default 8.
 
     `is_fair` selects positions; by default those without check, mate in one or an immediate gain
     of more than a pawn exchange. The same arguments give the same openings. Raises OpeningError
     if `count` different ones can't be found.
     """
+    plies = RANDOM_PLIES if plies is None else plies
     if plies == 0 and count > 0:
         return [Opening(sfen)] * count
     is_fair = is_fair or is_quiet
@@ -102,8 +107,9 @@ def is_quiet(board: Board) -> bool:
 #: Suffixes of files with one opening per line; others are game records.
 TEXT_SUFFIXES = (".txt", ".sfen", ".epd", "")
 
-#: Default number of plies of a recorded game that count as its opening.
-DEFAULT_RECORD_PLIES = 24
+#: Default number of random moves, and of moves of a recorded game; lines of a text file are played
+#: whole.
+RANDOM_PLIES, RECORD_PLIES = 8, 24
 
 
 @names_arguments
@@ -112,8 +118,9 @@ def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
 
     A line is `startpos [moves ...]`, `sfen ... [moves ...]`, the same after `position`, a bare
     SFEN, or bare USI moves from the start position; blank lines and lines that begin with `#`
-    are ignored. A file of games in any format of `komadori.records` gives the first `plies`
-    moves of each, without duplicates; the name `sample` means the bundled games.
+    are ignored. `plies` limits its moves; by default all are played. A file of games in any format
+    of `komadori.records` gives the first `plies` moves of each, by default 24, without duplicates;
+    the name `sample` means the bundled games.
     Raises OpeningError naming file and line.
     """
     if str(path) == "sample":
@@ -124,7 +131,7 @@ def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
 
     path = Path(path)
     if path.suffix.lower() not in TEXT_SUFFIXES:
-        return _from_records(path, DEFAULT_RECORD_PLIES if plies is None else plies)
+        return _from_records(path, RECORD_PLIES if plies is None else plies)
     try:
         data = path.read_bytes()
         text = data.decode(encoding_of(data))
@@ -176,17 +183,33 @@ def _from_records(path: Path, plies: int) -> list[Opening]:
             openings.append(Opening(game.initial_sfen, tuple(moves)))
     if not openings:
         raise OpeningError(f"{path}: no game of at least {plies} plies")
-    return distinct(openings)
-
-
-def distinct(openings: Iterable[Opening]) -> list[Opening]:
-    """Remove duplicate openings, keeping the order."""
     return list(dict.fromkeys(openings))
 
 
+def source_text(openings: Path | str | None, plies: int | None) -> str:
+    """Return where openings come from, in words: `games.kif, 24 plies`, `8 random plies`."""
+    if not openings:
+        return f"{counted(RANDOM_PLIES if plies is None else plies, 'random ply', 'random plies')}"
+    name = Path(openings).name
+    if plies is None and Path(openings).suffix.lower() in TEXT_SUFFIXES and name != "sample":
+        return name
+    return f"{name}, {counted(RECORD_PLIES if plies is None else plies, 'ply', 'plies')}"
+
+
+def distinct(openings: Iterable[Opening]) -> list[Opening]:
+    """Keep the first opening of each position, in order: deterministic players repeat a game from
+    the same position."""
+    first: dict[str, Opening] = {}
+    for opening in openings:
+        position = opening.board().sfen().rsplit(" ", 1)[0]  # without the ply
+        first.setdefault(position, opening)
+    return list(first.values())
+
+
 def choose(openings: Iterable[Opening], count: int, seed: int) -> list[Opening]:
-    """Choose `count` openings in an order given by `seed`; all are used before any repeats."""
-    available = list(openings)  # an iterator can be read only once
+    """Choose `count` openings in an order given by `seed`. Openings that lead to the same position
+    count as one; all are used before any repeats."""
+    available = distinct(openings)
     if not available:
         raise OpeningError("there are no openings to choose from")
     rng = random.Random(f"choose {seed}")

@@ -49,7 +49,8 @@ class TuneConfig:
     conditions: Conditions = field(default_factory=Conditions)
     openings: str = ""
     """A file, `sample`, or empty: random moves."""
-    opening_plies: int = 8
+    opening_plies: int | None = None
+    """As in `arena.read_openings` and `arena.random_openings`."""
     seed: int = 0
     alpha: float = 0.602
     gamma: float = 0.101

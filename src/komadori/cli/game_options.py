@@ -19,9 +19,6 @@ from komadori.search.defaults import PLAYER_NODES
 if TYPE_CHECKING:
     from komadori.arena import Conditions
 
-#: Default number of opening plies of matches.
-DEFAULT_OPENING_PLIES = 8
-
 WIN_FIELDS = ("adjudicate_cp", "adjudicate_moves")
 DRAW_FIELDS = ("adjudicate_draw_cp", "adjudicate_draw_moves", "adjudicate_draw_ply")
 
@@ -38,6 +35,12 @@ GAMES = click.option(
     show_default=True,
     type=EVEN_GAMES,
     help="Number of games, even.",
+)
+OPENING_PLIES = click.option(
+    "--opening-plies",
+    type=click.IntRange(min=0),
+    help="Number of opening plies. [default: 8 random moves; whole lines of a text file; the first "
+    "24 moves of records]",
 )
 
 

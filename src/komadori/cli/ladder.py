@@ -18,8 +18,8 @@ from rich.text import Text
 from komadori.cli import interrupt
 from komadori.cli.console import console, say
 from komadori.cli.game_options import (
-    DEFAULT_OPENING_PLIES,
     GAMES,
+    OPENING_PLIES,
     game_progress,
     with_conditions,
 )
@@ -78,15 +78,11 @@ def _subcommand(name: str, kept: str = "") -> Callable[[Callable[..., None]], cl
 @_subcommand("new")
 @with_conditions
 @click.option("--openings", default="", help="File of SFENs, USI moves or games; or `sample`.")
-@click.option(
-    "--opening-plies",
-    default=DEFAULT_OPENING_PLIES,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Number of opening plies: random moves, or the first moves of records.",
-)
+@OPENING_PLIES
 @click.option("--seed", default=0, show_default=True, help="Seed of the random numbers.")
-def new(ladder: Path, conditions: Conditions, openings: str, opening_plies: int, seed: int) -> None:
+def new(
+    ladder: Path, conditions: Conditions, openings: str, opening_plies: int | None, seed: int
+) -> None:
     """Create a ladder. Its conditions and openings apply to all its games.
 
     A player's own limits (`?nodes=`, `?movetime=`) override the ladder's.

@@ -10,10 +10,10 @@ import click
 from rich.console import Console
 
 from komadori.cli import interrupt
-from komadori.cli.console import console
+from komadori.cli.console import console, say
 from komadori.cli.game_options import (
-    DEFAULT_OPENING_PLIES,
     GAMES,
+    OPENING_PLIES,
     game_progress,
     with_conditions,
 )
@@ -38,13 +38,7 @@ SHOWN_FAILURES = 4
     type=click.Path(path_type=Path),
     help="File of SFENs, USI moves or game records; or `sample`.",
 )
-@click.option(
-    "--opening-plies",
-    default=DEFAULT_OPENING_PLIES,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Number of opening plies: random moves, or the first moves of records.",
-)
+@OPENING_PLIES
 @click.option("--seed", default=0, show_default=True, help="Seed of the random numbers.")
 @click.option(
     "--concurrency", "-j", default=1, show_default=True, type=THREADS, help="Games at a time."
@@ -70,7 +64,7 @@ def command(
     games: int,
     conditions: arena.Conditions,
     openings: Path | None,
-    opening_plies: int,
+    opening_plies: int | None,
     seed: int,
     concurrency: int,
     ray: str | None,
@@ -87,6 +81,7 @@ def command(
     with options after it, as in  "model:a.onnx?nodes=100"  or  "gnushogi?depth=3".
     """
     from komadori import arena
+    from komadori.arena.openings import distinct, source_text
     from komadori.arena.store import check_record_suffix
     from komadori.cluster import ClusterError
     from komadori.players import PlayerSpec
@@ -104,7 +99,15 @@ def command(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     try:
-        read = arena.read_openings(openings, opening_plies) if openings else None
+        read = None
+        if openings:
+            read = distinct(arena.read_openings(openings, opening_plies))
+            if len(read) < games // 2:
+                say(
+                    f"{openings}: {counted(len(read), 'different opening')} for "
+                    f"{counted(games // 2, 'pair')} of games: some are played more than once",
+                    err=True,
+                )
         with game_progress(terminal) as bar:
             task = bar.add_task("", total=games)
 
@@ -130,7 +133,7 @@ def command(
             )
     except (ValueError, EngineError, arena.WorkerError, ClusterError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    _report(terminal, result, seed, str(openings or f"{opening_plies} random plies"), folder)
+    _report(terminal, result, seed, source_text(openings, opening_plies), folder)
 
 
 def _running(result: arena.MatchResult) -> str:

@@ -17,7 +17,6 @@ from rich.text import Text
 from komadori.cli import interrupt
 from komadori.cli.console import console, say
 from komadori.cli.game_options import (
-    DEFAULT_OPENING_PLIES,
     as_options,
     game_progress,
     in_shell,
@@ -34,7 +33,7 @@ EXAMPLE = """\
 # komadori tune "model:my.onnx" this-file.toml --out runs/tune
 pairs = 2000              # pairs of games; each plays one opening with both colours
 openings = ""             # file of openings or games, or "sample"; empty: random moves
-opening_plies = 8
+# opening_plies = 8       # default: 8 random moves, whole lines of a text file, 24 moves of games
 seed = 0
 
 [conditions]              # as in komadori match
@@ -66,7 +65,6 @@ _ALPHABETA_HEAD = """\
 # komadori tune "alphabeta?Eval=nnue" this-file.toml --out runs/tune -j 2
 pairs = 3000
 openings = ""             # file of openings or games, or "sample"; empty: random moves
-opening_plies = 8
 
 [conditions]
 nodes = 5000
@@ -228,7 +226,7 @@ def _comparison(tuning: Tuning) -> str:
     words += as_options(config.conditions)
     if config.openings:
         words += ["--openings", config.openings]
-    if config.opening_plies != DEFAULT_OPENING_PLIES:
+    if config.opening_plies is not None:
         words += ["--opening-plies", str(config.opening_plies)]
     words += ["--seed", str(config.seed + 1)]
     return " ".join(map(in_shell, words))

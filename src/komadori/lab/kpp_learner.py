@@ -163,7 +163,7 @@ class KppLearner:
             match = (
                 f" Elo is from {facts['games']} games of alpha-beta with these weights against the "
                 f"first variant's, {facts['nodes']:,} nodes per move, each opening of "
-                f"{arena.match.DEFAULT_OPENING_PLIES} random plies played with both colours."
+                f"{arena.openings.RANDOM_PLIES} random plies played with both colours."
             )
         return (
             f"{machine}. Drawn games are left out. Losses are cross entropies against the game's "

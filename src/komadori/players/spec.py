@@ -94,6 +94,11 @@ class PlayerSpec:
         kind, _, argument = text.partition(":")
         if kind not in KINDS:
             if not text or not Path(text).exists():
+                head, _, rest = text.partition("?")
+                if rest and head.partition(":")[0] in KINDS:
+                    raise PlayerSpecError(
+                        f"{text!r}: options after the ? are NAME=VALUE, separated by &"
+                    )
                 if Path(text).suffix or "/" in text:
                     raise PlayerSpecError(f"{text}: no such model") from no_such_file(text)
                 raise PlayerSpecError(

@@ -56,7 +56,8 @@ class GateConfig:
     games: maximum; 0 promotes every candidate without a match. nodes: per move. elo0, elo1, alpha,
     beta: of the SPRT; a candidate is promoted if it accepts elo1, or if it is undecided after all
     games and the score is at least `min_score`. references: players against which every promoted
-    candidate plays `reference_games`, for information only.
+    candidate plays `reference_games`, for information only. opening_plies: below 0, 8 random moves,
+    whole lines of a text file and 24 moves of games.
     """
 
     games: int = 200
@@ -67,7 +68,7 @@ class GateConfig:
     beta: float = 0.05
     min_score: float = 0.5
     openings: str = ""
-    opening_plies: int = 8
+    opening_plies: int = -1
     references: tuple[str, ...] = ()
     reference_games: int = 20
 
@@ -82,6 +83,9 @@ class GateConfig:
             self.sprt()
         except ValueError as error:
             raise LoopConfigError(f"gate: {error}") from error
+
+    def opening_plies_or_default(self) -> int | None:
+        return self.opening_plies if self.opening_plies >= 0 else None
 
     def sprt(self) -> Sprt:
         return Sprt(self.elo0, self.elo1, self.alpha, self.beta)

@@ -204,7 +204,7 @@ def _openings(loop: Loop) -> list[Opening] | None:
         return None
     from komadori.arena.openings import read_openings
 
-    return read_openings(gate.openings, gate.opening_plies)
+    return read_openings(gate.openings, gate.opening_plies_or_default())
 
 
 def _gate(context: _Context) -> bool:
@@ -269,7 +269,7 @@ def _match(
             other,
             games=games,
             openings=_openings(loop),
-            opening_plies=gate.opening_plies,
+            opening_plies=gate.opening_plies_or_default(),
             seed=loop.config.seed * 1000 + context.number,
             concurrency=context.threads,
             out=loop.generation(context.number) / folder,
