@@ -121,6 +121,21 @@ def test_every_command_writes_to_out(tmp_path: Path) -> None:
         assert "1 game, 2 plies" in result.output
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run",), "No such command 'run'"),
+        (("ladder", "folder"), "No such command 'folder'"),
+        (("perft", "--folder", "x"), "No such option '--folder'"),
+    ],
+)
+def test_errors_name_what_was_typed(words: tuple[str, ...], message: str) -> None:
+    """Not the option that an earlier name stands for."""
+    result = run(*words)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
 def test_foreign_text_is_neither_markup_nor_a_terminal_command() -> None:
     assert clean("a\x1b[31m\x07b\tc\n\u202ed\udce9") == "a␛[31m␇b\tc\n\ufffdd\ufffd"
     terminal = console()

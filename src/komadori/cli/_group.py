@@ -183,8 +183,19 @@ def _end(text: str, status: int) -> NoReturn:
     sys.exit(status)
 
 
-def _option_name(name: str) -> str:
-    return _OPTION_ALIASES.get(name, name)
+class _Context(click.Context):
+    """Accepts the earlier names of the options that the command has. Other words stay as typed,
+    also in error messages."""
+
+    def __init__(self, command: click.Command, *args: Any, **keywords: Any) -> None:
+        super().__init__(command, *args, **keywords)
+        names = {name for param in command.params for name in param.opts}
+        aliases = {
+            alias: name
+            for alias, name in _OPTION_ALIASES.items()
+            if f"--{name}" in names and f"--{alias}" not in names
+        }
+        self.token_normalize_func = lambda name: aliases.get(name, name)
 
 
 def _show_help(ctx: click.Context, _: click.Parameter, value: bool) -> None:
@@ -200,8 +211,9 @@ def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 def _add_help(command: click.Command) -> None:
-    """Add `--help` to a command, or to all commands of a group. Errors of writing click's own, such
-    as a full disk, name no stream."""
+    """Add `--help` and earlier option names to a command, or to all commands of a group. Errors of
+    writing click's own help, such as a full disk, name no stream."""
+    command.context_class = _Context
     if command.add_help_option and not any("--help" in param.opts for param in command.params):
         command.params.append(_flag(["-h", "--help"], _show_help, "Show this message and exit."))
     if isinstance(command, click.Group):
@@ -219,7 +231,6 @@ def _flag(names: list[str], callback: Any, text: str) -> click.Option:
     cls=_LazyGroup,
     context_settings={
         "max_content_width": min(shutil.get_terminal_size().columns, _HELP_WIDTH),
-        "token_normalize_func": _option_name,
     },
 )
 def group() -> None:
