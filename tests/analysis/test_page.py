@@ -349,6 +349,31 @@ def test_the_page_and_the_index_fit_a_phone(tmp_path: Path, language: Any) -> No
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_losses_stand_whole_beside_long_moves(tmp_path: Path) -> None:
+    """Also on a phone and on A4."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    moves = ["7g7f", "3c3d", "8h2b+", "3a2b", "B*6e", "B*5d", "6e5d", "5c5d"]
+    game = Game.from_usi(moves)
+    analysed = AnalysedGame(game, [Found(0.9, 10, (line(0.9),)) for _ in range(len(moves) + 1)])
+    path = tmp_path / "page.html"
+    path.write_text(html_report([analysed], "t", options=PageOptions("ja")), "utf-8")
+    beyond = """[...document.querySelectorAll('.move .tag')].map(tag => {
+        tag.parentElement.querySelector('.text').textContent = '▲５三桂不成';
+        return tag.getBoundingClientRect().right
+            - tag.closest('li').getBoundingClientRect().right; })"""
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for width, media in ((360, "screen"), (390, "screen"), (1280, "screen"), (688, "print")):
+            page = browser.new_page(viewport={"width": width, "height": 800})
+            page.emulate_media(media=media)
+            page.goto(path.as_uri())
+            found = page.evaluate(beyond)
+            assert len(found) == len(moves)
+            assert max(found) <= 0, (width, media)
+        browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_the_address_names_a_move(analysed: AnalysedGame, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     for games, addresses in ((1, ("#2", "#p2", "#g1p2")), (2, ("#g2p2",))):
