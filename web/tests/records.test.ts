@@ -60,6 +60,17 @@ describe('records', () => {
     expect(again.headers.black).toBe('<img src=x onerror=alert(1)>');
   });
 
+  test('KIF keeps what pages do not show: further headers, bookmarks, the time of the resignation', () => {
+    const lines = [
+      ...['開始日時：2024/05/03 10:00:00', '終了日時：2024/05/03 11:12:00', '戦型：二歩突っ切り', '備考：公開対局', '立会人：佐藤'],
+      ...['下手：田中', '上手：山田', '手合割：二枚落ち', '手数----指手---------消費時間--'],
+      ...['   1 ９四歩(93)   ( 0:01/00:00:01)', '&しおり', '   2 ７六歩(77)   ( 0:02/00:00:02)', '   3 投了         ( 0:05/00:00:06)'],
+    ];
+    const written = writeGame(readGames(lines.join('\n'))[0], 'kif').split(/\r?\n/);
+    for (const line of lines) expect(written).toContain(line);
+    expect(written.filter(line => /田中|山田/.test(line))).toHaveLength(2);
+  });
+
   test('positions, handicaps, several games', () => {
     const sfen = '4k4/9/9/9/9/9/9/9/4K4 w 2r 7';
     expect(readGames(sfen)[0].initialSfen).toContain('4k4/9/9/9/9/9/9/9/4K4 w 2r');

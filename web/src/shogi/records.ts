@@ -24,6 +24,7 @@ import {
   type ImmutableNode,
 } from 'tsshogi';
 import { t } from '../i18n';
+import { isHandicap } from './handicaps';
 import { START } from './position';
 import { GameTree, ownComment, type Headers, type Node } from './tree';
 
@@ -156,6 +157,18 @@ const HEADERS: readonly (readonly [keyof Headers, Key])[] = [
   ['timeControl', Key.TIME_LIMIT],
 ];
 
+/** Names of the sides, in games with and without handicap. */
+const SIDES: readonly Key[] = [Key.BLACK_NAME, Key.WHITE_NAME, Key.SHITATE_NAME, Key.UWATE_NAME];
+
+/** Keeps the headers that pages don't show. */
+function keepFurther({ metadata }: GameRecord, game: GameTree): void {
+  const known = new Set([...SIDES, ...HEADERS.map(([, key]) => key)]);
+  if (!metadata.getStandardMetadata(Key.START_DATETIME)) known.add(Key.DATE); // shown as the date
+  for (const key of metadata.standardMetadataKeys)
+    if (!known.has(key)) game.further.standard.set(key, metadata.getStandardMetadata(key) ?? '');
+  for (const key of metadata.customMetadataKeys) game.further.custom.set(key, metadata.getCustomMetadata(key) ?? '');
+}
+
 function fromRecord(record: GameRecord): GameTree {
   const game = new GameTree(record.initialPosition.getSFEN(1));
   game.headers.black = getBlackPlayerName(record.metadata);
@@ -164,7 +177,9 @@ function fromRecord(record: GameRecord): GameTree {
     const value = record.metadata.getStandardMetadata(key) ?? (name === 'date' ? record.metadata.getStandardMetadata(Key.DATE) : undefined);
     if (value) game.headers[name] = value;
   }
+  keepFurther(record, game);
   game.root.comment = record.first.comment.trimEnd();
+  if (record.first.bookmark) game.root.bookmark = record.first.bookmark;
   copy(record.first.next, game.root, game, true);
   return game;
 }
@@ -179,7 +194,10 @@ function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain:
       const { move } = sibling;
       const onMain = main && sibling === start;
       if (!(move instanceof Move)) {
-        if (onMain) game.ending = formatSpecialMove(move);
+        if (onMain) {
+          game.ending = formatSpecialMove(move);
+          if (sibling.elapsedMs) game.endingMs = sibling.elapsedMs;
+        }
         if (sibling.comment) above.comment = [above.comment, sibling.comment.trimEnd()].filter(Boolean).join('\n');
         continue;
       }
@@ -190,6 +208,7 @@ function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain:
       }
       node.comment = sibling.comment.trimEnd();
       if (sibling.elapsedMs) node.timeMs = sibling.elapsedMs;
+      if (sibling.bookmark) node.bookmark = sibling.bookmark;
       if (sibling.next) queue.push([sibling.next, node, onMain]);
     }
   }
@@ -202,11 +221,15 @@ const ENDINGS: Record<string, SpecialMoveType> = Object.fromEntries(
 /** Converts a game with all variations. `comment` returns the comment of each node. */
 function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
   const record = new GameRecord(RecordPosition.newBySFEN(game.initialSfen) ?? undefined);
-  const { headers } = game;
-  if (headers.black) record.metadata.setStandardMetadata(Key.BLACK_NAME, headers.black);
-  if (headers.white) record.metadata.setStandardMetadata(Key.WHITE_NAME, headers.white);
+  const { headers, further } = game;
+  const [black, white] = isHandicap(game.initialSfen) ? [Key.SHITATE_NAME, Key.UWATE_NAME] : [Key.BLACK_NAME, Key.WHITE_NAME];
+  if (headers.black) record.metadata.setStandardMetadata(black, headers.black);
+  if (headers.white) record.metadata.setStandardMetadata(white, headers.white);
   for (const [name, key] of HEADERS) if (headers[name]) record.metadata.setStandardMetadata(key, headers[name]!);
+  for (const [key, value] of further.standard) record.metadata.setStandardMetadata(key as Key, value);
+  for (const [key, value] of further.custom) record.metadata.setCustomMetadata(key, value);
   record.first.comment = comment(game.root);
+  if (game.root.bookmark) record.first.bookmark = game.root.bookmark;
   const queue: [Node, ImmutableNode][] = [[game.root, record.first]];
   for (let item = queue.shift(); item; item = queue.shift()) {
     const [node, at] = item;
@@ -216,13 +239,17 @@ function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
       if (!move || !record.append(move, { ignoreValidation: true })) continue;
       record.current.comment = comment(child);
       if (child.timeMs) record.current.setElapsedMs(child.timeMs);
+      if (child.bookmark) record.current.bookmark = child.bookmark;
       queue.push([child, record.current]);
     }
   }
   record.resetAllBranchSelection();
   record.goto(Number.MAX_SAFE_INTEGER);
   const ending = ENDINGS[game.ending];
-  if (ending && ending !== SpecialMoveType.START) record.append(ending);
+  if (ending && ending !== SpecialMoveType.START) {
+    record.append(ending);
+    if (game.endingMs) record.current.setElapsedMs(game.endingMs);
+  }
   return record;
 }
 

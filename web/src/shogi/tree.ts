@@ -25,6 +25,8 @@ export interface Node {
   /** The lines of analyses and scores in the record's comment; `comment` is without them. */
   recorded?: string;
   timeMs?: number;
+  /** The record's bookmark on this move. */
+  bookmark?: string;
   score?: Score;
 }
 
@@ -48,8 +50,12 @@ let nextId = 1;
 export class GameTree {
   readonly root: Node;
   headers: Headers = {};
+  /** The record's further headers, by tsshogi's keys or their own names: for saving. */
+  further = { standard: new Map<string, string>(), custom: new Map<string, string>() };
   /** How the main line ended, as written in records: 投了, for example. */
   ending = '';
+  /** The time before a resignation, for example. */
+  endingMs?: number;
   /** The result where the ending doesn't tell: of an adjudicated game, for example. */
   result?: Result;
   /** The name of the file that was opened. */
