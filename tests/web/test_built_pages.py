@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from komadori.rules.handicaps import HANDICAPS
+
 REPOSITORY = Path(__file__).parents[2]
 WEB = REPOSITORY / "web"
 STATIC = REPOSITORY / "src/komadori/web/static"
@@ -49,6 +51,12 @@ def test_the_generated_message_types_are_current():
         sys.path.pop(0)
     written = (WEB / "src/protocol.ts").read_text(encoding="utf-8")
     assert written == protocol_types.text(), "run web/tools/protocol_types.py"
+
+
+def test_pages_know_every_handicap_of_the_rules():
+    written = (WEB / "src/shogi/handicaps.ts").read_text(encoding="utf-8")
+    found = re.findall(r"key: 'handicap\.([\w-]+)', sfen: '([^']+)'", written)
+    assert found == [(h.name, h.sfen) for h in HANDICAPS.values() if h.name != "even"]
 
 
 def test_the_lock_file_names_no_registry():
