@@ -7,7 +7,12 @@ import pytest
 from oracles import MATE, material, minimax, random_positions, replay
 
 from komadori.rules import Board, Move
-from komadori.search.alphabeta import PARTS, AlphaBetaOptions, AlphaBetaSearcher
+from komadori.search.alphabeta import (
+    PARTS,
+    AlphaBetaOptions,
+    AlphaBetaSearcher,
+    engine_factory,
+)
 from komadori.search.protocol import Info, Limits, Searcher, SearchResult
 
 #: All optional parts off: alpha-beta, principal variation search and move ordering remain.
@@ -195,3 +200,5 @@ def test_wrong_settings_are_named() -> None:
         AlphaBetaSearcher("magic")
     with pytest.raises(ValueError, match="takes no weights"):
         AlphaBetaSearcher("material", weights="x.bin")
+    with pytest.raises(ValueError, match="takes no weights"):
+        engine_factory("material", "x.bin")

@@ -14,7 +14,7 @@ import click
 
 from komadori.cli.bench_alphabeta import command as alphabeta
 from komadori.cli.console import say
-from komadori.cli.network_options import BACKEND
+from komadori.cli.network_options import BACKEND, PRECISIONS
 from komadori.cli.numbers import BATCH_OR_AUTO, MAX_BATCH
 from komadori.inference import Evaluator
 from komadori.inference.measure import Setting, compare, recommend
@@ -194,7 +194,7 @@ def _loaded(path: Path, settings: Iterable[Setting]) -> Iterator[dict[Setting, E
     "--precision",
     default="auto",
     show_default=True,
-    type=click.Choice(["auto", "float32", "bfloat16", "float16", "int8"]),
+    type=click.Choice(PRECISIONS),
     help="auto: the engine's default; int8: quantise the model first.",
 )
 @click.option("--batch", default=0, type=BATCH_OR_AUTO, help="Batch size. [default: the engine's]")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.console import say
+from komadori.cli.evaluation_options import check_evaluation
 from komadori.cli.numbers import THREADS
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def command(
     """
     from komadori.search.measure_alphabeta import measure
 
+    check_evaluation(evaluation, weights)
     with contextlib.ExitStack() as stack:
         peer = _start_peer() if yardstick else None
         if peer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from komadori.cli.generated_games import (
     SEED,
     SEGMENT_GAMES,
 )
-from komadori.cli.network_options import BACKEND
+from komadori.cli.network_options import BACKEND, PRECISIONS
 from komadori.cli.numbers import BATCH, THREADS
 from komadori.cli.resumed_folder import games_folder
 
@@ -25,6 +26,11 @@ _FRACTION = click.FloatRange(0, 1)
 #: Default number of concurrent games per machine of a cluster.
 CLUSTER_AT_ONCE = 256
 _POSITIVE = click.FloatRange(min=0, min_open=True)
+#: Options of one kind of root.
+_OF_ROOT = {
+    "noise": ("noise_alpha", "noise_fraction", "prune_targets"),
+    "gumbel": ("gumbel_moves", "gumbel_scale"),
+}
 
 
 @click.command("selfplay")
@@ -39,6 +45,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 )
 @click.option(
     "--precision",
+    type=click.Choice(PRECISIONS),
     default="auto",
     show_default=True,
     help="Precision of the network, as in `komadori bench`.",
@@ -150,6 +157,7 @@ def command(
     from komadori.generate.selfplay_settings import SelfPlaySettings
     from komadori.usi.models import find_model, is_fake
 
+    _refuse_unused({"openings": openings, **given})
     try:
         path = model if is_fake(model) or Path(model).exists() else find_model(model)
         card = {} if is_fake(path) else inference.card_of(path)
@@ -196,3 +204,21 @@ def command(
                 evaluator.close()
     except (ValueError, OpeningError, OSError, RuntimeError) as error:
         raise click.ClickException(str(error)) from error
+
+
+def _refuse_unused(given: Mapping[str, Any]) -> None:
+    """Raise UsageError for an option that was given and that these games would ignore."""
+    from komadori.generate.selfplay_settings import SelfPlaySettings
+
+    root = given["root"] or SelfPlaySettings.root
+    unused = {
+        name: f"--root {kind}" for kind in _OF_ROOT if kind != root for name in _OF_ROOT[kind]
+    }
+    if not given["openings"]:
+        unused |= dict.fromkeys(("opening_fraction", "opening_plies"), "--openings")
+    if not given["leaf_weight"]:
+        unused |= dict.fromkeys(("leaf_nodes", "leaf_file"), "--leaf-weight")
+    for name, needed in unused.items():
+        if given[name] is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} needs {needed}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from komadori.cli.evaluation_options import check_evaluation, check_fv_scale
 from komadori.cli.generated_games import (
     DECLARATION,
     GAMES,
@@ -301,6 +302,19 @@ def command(
         searches = (SearchBounds(nodes=nodes or 0, depth=depth or 0),)
     if engine_command and (evaluation or weights or opponent_eval or opponent_weights):
         raise click.UsageError("--engine takes no --eval and no --weights")
+    if engine_command:
+        if fv_scale:
+            raise click.UsageError("--engine takes no --fv-scale")
+    else:
+        own = evaluation or "nnue"
+        check_evaluation(own, weights)
+        if opponent_eval or opponent_weights:
+            check_evaluation(opponent_eval or own, opponent_weights, prefix="--opponent-")
+        if fv_scale:
+            check_fv_scale(own, opponent_eval or own)
+    for option in ("opening_fraction", "opening_plies"):
+        if given[option] is not None and not openings:
+            raise click.UsageError(f"--{option.replace('_', '-')} needs --openings")
     for option, needs, is_given in (
         ("--opponent-engine", "--engine", opponent_engine and not engine_command),
         ("--option", "--engine", engine_options and not engine_command),

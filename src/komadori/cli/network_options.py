@@ -28,3 +28,5 @@ class Device(click.ParamType[str]):
 
 DEVICE = Device()
 BACKEND = click.Choice(("auto", *BACKENDS))
+#: Precisions of a network; not every backend has all of them.
+PRECISIONS = ("auto", "float32", "bfloat16", "float16", "int8")

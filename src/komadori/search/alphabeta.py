@@ -421,6 +421,8 @@ def engine_factory(
         names = ", ".join(EVALUATIONS)
         raise ValueError(f"evaluation is {evaluation!r}, one of {names} is needed")
     if evaluation == "material":
+        if weights is not None:
+            raise ValueError("the evaluation material takes no weights")
         return lambda options: core.Engine(evaluation, options)
     if weights is not None:
         return _factory_of(evaluation, weights, fv_scale)
