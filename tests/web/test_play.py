@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from web_pages import Page, Server, make_server
 
+from komadori.web.errors import RefusedError
+from komadori.web.library import Entry, Library
+
 HUMAN = {"kind": "human", "name": "me"}
 RANDOM = {"kind": "engine", "player": "model:random:3", "playouts": 8}
 MATE_IN_ONE = "sfen 4k4/9/4G4/9/9/9/9/9/4K4 b G 1"
@@ -200,6 +203,60 @@ def test_another_page_joins_a_game(server: Server) -> None:
         with server.page() as other:
             joined = other.ask("game_join", "game", game=game["game"])
             assert joined["game"]["game"] == game["game"]
+
+
+def test_a_game_that_cannot_be_saved_says_so_and_is_saved_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_full = False
+    replace = Library.replace
+
+    def replace_or_fail(self: Library, game: int, entry: Entry) -> None:
+        if is_full:
+            raise RefusedError("failed", "database or disk is full")
+        replace(self, game, entry)
+
+    monkeypatch.setattr(Library, "replace", replace_or_fail)
+    with make_server(tmp_path) as client, Server(client).page() as page:
+        request, game = start(page)
+        number = game["game"]
+        is_full = True
+        page.send("game_move", game=number, move="7g7f")
+        problem = page.until("error", id=request)
+        assert problem["message"] == "the game isn't saved: database or disk is full"
+        assert problem["code"] == "failed"
+        page.send("game_move", game=number, move="3c3d")  # no second message
+        state(page, request, moves=["7g7f", "3c3d"])
+        with Server(client).page() as other:
+            joined = other.send("game_join", game=number)
+            assert other.until("game", id=joined)["game"]["moves"] == ["7g7f", "3c3d"]
+            assert other.until("error", id=joined)["code"] == "failed"
+        page.send("game_action", game=number, action="resign")
+        state(page, request, phase="over")
+        is_full = False
+    with make_server(tmp_path) as client:
+        stored = client.get(f"/api/games/{number}").json()
+        assert stored["moves"] == ["7g7f", "3c3d"]
+        assert stored["result"]["reason"] == "resignation"
+
+
+def test_what_a_page_writes_about_a_running_game_is_kept(server: Server) -> None:
+    with server.page() as page:
+        request, game = start(page)
+        page.ask("game_move", "ok", game=game["game"], move="7g7f")
+        written = {
+            "position": "startpos moves 7g7f",
+            "black": "Sente",
+            "title": "Final",
+            "comments": {"1": "a good move"},
+        }
+        assert server.http.put(f"/api/games/{game['game']}", json=written).status_code == 200
+        page.send("game_move", game=game["game"], move="3c3d")
+        state(page, request, moves=["7g7f", "3c3d"])
+        stored = server.http.get(f"/api/games/{game['game']}").json()
+        assert stored["moves"] == ["7g7f", "3c3d"]
+        assert stored["comments"] == {"1": "a good move"}
+        assert (stored["summary"]["title"], stored["summary"]["black"]) == ("Final", "Sente")
 
 
 def test_an_abandoned_game_without_a_move_leaves_the_library(tmp_path: Path) -> None:

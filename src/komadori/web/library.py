@@ -10,7 +10,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -273,6 +273,13 @@ class Library:
             else:
                 database.execute("DELETE FROM positions WHERE game=?", (game,))
                 self._index(game, entry.sfen, entry.moves)
+
+    def update(self, game: int, change: Callable[[Entry], None]) -> None:
+        """Change a game's stored entry. Raises RefusedError."""
+        with self._lock:
+            entry = self.get(game)
+            change(entry)
+            self.replace(game, entry)
 
     def get(self, game: int) -> Entry:
         """Raises RefusedError."""

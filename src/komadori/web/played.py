@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 import time
 from collections import Counter
@@ -44,6 +45,8 @@ GRACE_MS = 300
 MAX_GAMES = 100
 #: Seconds after which a game that no page watches is interrupted.
 ABANDONED_S = 60.0
+
+_log = logging.getLogger("komadori.web")
 
 _EVEN = Board(HANDICAPS["even"].sfen).sfen().rpartition(" ")[0]
 
@@ -103,7 +106,9 @@ class PlayedGame:
         self._watchers: dict[object, tuple[int, Callable[[Shape, str | None], None]]] = {}
         self.unwatched_at: float | None = time.monotonic()
         self._is_closed = False
-        self._entry = Entry(
+        #: Why the library lacks the latest moves; "" if it has them.
+        self._problem = ""
+        entry = Entry(
             sfen=self._start,
             moves=[move.usi() for move in self._board.moves],
             source="played",
@@ -112,7 +117,7 @@ class PlayedGame:
             started=now(),
             headers={"time_control": str(self._conditions)} if clock else {},
         )
-        self.number = library.add(self._entry)
+        self.number = library.add(entry)
 
     async def begin(self) -> None:
         """Prepare the engines and start the first turn."""
@@ -132,6 +137,8 @@ class PlayedGame:
         self._watchers[watcher] = (request, send)
         self.unwatched_at = None
         send(protocol.Game(id=request, game=self.state()), f"game {self.number}")
+        if self._problem:
+            send(self._unsaved(request), None)
 
     def unwatch(self, watcher: object) -> None:
         if self._watchers.pop(watcher, None) and not self._watchers:
@@ -413,15 +420,37 @@ class PlayedGame:
         self._save()
 
     def _save(self) -> None:
-        """Store the current state of the game."""
-        entry = self._entry
+        """Store the current state of the game. If that fails, the pages are told once, and the next
+        move or `save_again` stores everything.
+        """
+        try:
+            self._library.update(self.number, self._write)
+            problem = ""
+        except RefusedError as error:  # of another code: deleted during the game
+            problem = str(error) if error.code == "failed" else ""
+        is_new, self._problem = bool(problem and not self._problem), problem
+        if is_new:
+            _log.error("game %d isn't saved: %s", self.number, problem)
+            for request, send in list(self._watchers.values()):
+                send(self._unsaved(request), None)
+
+    def save_again(self) -> None:
+        """Store the game if that failed."""
+        if self._problem:
+            self._save()
+
+    def _unsaved(self, request: int) -> protocol.Error:
+        message = f"the game isn't saved: {self._problem}"
+        return protocol.Error(id=request, code="failed", message=message)
+
+    def _write(self, entry: Entry) -> None:
+        """Enter the moves and the result; the rest is the pages' to change."""
+        entry.sfen = self._start
         entry.moves = [move.usi() for move in self._board.moves]
         entry.times_ms = [move.time_ms for move in self._moves]
         entry.scores_cp = [move.score_cp for move in self._moves]
         entry.winner = self._result.winner if self._result else "none"
         entry.end = self._result.reason if self._result else ""
-        with contextlib.suppress(RefusedError):  # deleted from the library during the game
-            self._library.replace(self.number, entry)
 
     async def close(self) -> None:
         """Interrupt the game if it isn't over, and close the players.
@@ -435,6 +464,7 @@ class PlayedGame:
         if not self.is_over:
             self._finish(GameResult(winner="none", reason="interrupted"))
             self._broadcast()
+        self.save_again()
         loop = asyncio.get_running_loop()
         for seat in self._seats:
             if seat.engine is not None:
@@ -501,8 +531,9 @@ class Games:
             game.unwatch(watcher)
 
     async def sweep(self) -> None:
-        """Close the games that nobody has watched for ABANDONED_S."""
+        """Close the games that nobody has watched for ABANDONED_S; store those not saved."""
         for number, game in list(self._games.items()):
+            game.save_again()
             since = game.unwatched_at
             if since is not None and time.monotonic() - since > ABANDONED_S:
                 del self._games[number]

@@ -192,7 +192,10 @@ class StopStudy(Request):
 
 
 class StartGame(Request):
-    """Start a game of humans or engines. Answered by `game`, again after each change."""
+    """Start a game of humans or engines. Answered by `game`, again after each change; by `error`
+    with the code `failed` if a move can't be stored, for example on a full disk. The game goes on;
+    the next move stores it all.
+    """
 
     type: Literal["game_start"]
     black: Seat
@@ -207,7 +210,7 @@ class StartGame(Request):
 
 
 class JoinGame(Request):
-    """Follow a running game. Answered by `game`."""
+    """Follow a running game. Answered as `game_start`."""
 
     type: Literal["game_join"]
     game: int

@@ -83,8 +83,12 @@ type Body<T> = Omit<T, 'id'>;
 
 function listen(message: Body<StartGame> | { type: 'game_join'; game: number }, onRefused = (reason: string): void => notify(reason, 'bad')): void {
   if (listener) connection.forget(listener);
+  let isJoined = false;
   listener = connection.request(message, answer => {
-    if (answer.type === 'game') receive(answer.game);
+    if (answer.type === 'game') {
+      isJoined = true;
+      receive(answer.game);
+    } else if (answer.type === 'error' && isJoined) notify(explain(answer), 'bad');
     else if (answer.type === 'error') {
       isAsking.value = false;
       onRefused(explain(answer));
