@@ -280,6 +280,18 @@ def test_scores_and_results_of_floodgate_are_read(server: Server) -> None:
     assert (game["winner"], game["end"]) == ("black", "adjudication")
 
 
+def test_a_library_that_can_no_longer_be_read_names_its_file(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    game = library.add(Entry(sfen="startpos", moves=MOVES))
+    with sqlite3.connect(tmp_path / "library.sqlite") as other:
+        other.execute("DROP TABLE studies")
+        other.execute("ALTER TABLE games RENAME TO lost")
+    for read in (library.search, lambda: library.get(game), lambda: library.best_study(game)):
+        with pytest.raises(RefusedError, match=r"library\.sqlite: no such table"):
+            read()
+    library.close()
+
+
 def test_a_full_disk_is_reported_and_loses_nothing_stored(tmp_path: Path) -> None:
     library = Library(tmp_path)
     kept = library.add(Entry(sfen="startpos", moves=MOVES))

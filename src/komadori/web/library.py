@@ -252,7 +252,7 @@ class Library:
 
     def add_once(self, entry: Entry) -> int:
         """Return the number of an identical stored game, else add the game."""
-        with self._lock:
+        with self._lock, _reported(self._path):
             row = self._database.execute(
                 "SELECT id FROM games WHERE digest=?", (entry.digest,)
             ).fetchone()
@@ -283,12 +283,12 @@ class Library:
 
     def get(self, game: int) -> Entry:
         """Raises RefusedError."""
-        with self._lock:
+        with self._lock, _reported(self._path):
             return _entry(self._find(game))
 
     def summary(self, game: int) -> GameSummary:
         """Raises RefusedError."""
-        with self._lock:
+        with self._lock, _reported(self._path):
             return self._summary(self._find(game))
 
     def delete(self, game: int) -> None:
@@ -338,7 +338,7 @@ class Library:
             where.append("id IN (SELECT game FROM positions WHERE key=?)")
             values.append(_signed(position.key))
         clause = " AND ".join(where)
-        with self._lock:
+        with self._lock, _reported(self._path):
             total = self._database.execute(
                 f"SELECT COUNT(*) FROM games WHERE {clause}", values
             ).fetchone()[0]
@@ -357,7 +357,7 @@ class Library:
             position.pop()
         key = _signed(position.key)
         placeholders = ",".join("?" * len(children))
-        with self._lock:
+        with self._lock, _reported(self._path):
             games = self._database.execute(
                 "SELECT COUNT(*) FROM positions WHERE key=?", (key,)
             ).fetchone()[0]
@@ -431,7 +431,7 @@ class Library:
         """Return model, effort and journal of a game's best study: complete ones first, then by
         weight; None if there is none.
         """
-        with self._lock:
+        with self._lock, _reported(self._path):
             row = self._database.execute(
                 "SELECT * FROM studies WHERE game=? "
                 "ORDER BY done>=total DESC, weight DESC, done DESC LIMIT 1",
