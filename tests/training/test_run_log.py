@@ -60,3 +60,16 @@ def test_a_full_disk_is_one_error(tmp_path: Path) -> None:
     (events,) = (tmp_path / "tensorboard").iterdir()
     assert done.stdout.splitlines() == [f"{events}: can't be written: File too large"]
     assert not done.stderr
+
+
+def test_event_files_are_in_order_after_the_clock_was_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event_file = pytest.importorskip("komadori.training.event_file", exc_type=ImportError)
+    paths = []
+    for now in (2_000, 1_000, 3_000):
+        monkeypatch.setattr("komadori.training.event_file.time.time_ns", lambda now=now: now)
+        file = event_file.EventFile(tmp_path)
+        file.close()
+        paths.append(file.path)
+    assert [path.name.split(".")[3] for path in paths] == ["2000", "2001", "3000"]

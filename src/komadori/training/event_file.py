@@ -16,6 +16,8 @@ from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 
+_PREFIX = "events.out.tfevents."
+
 
 class EventFile:
     """A new event file in a folder. Raises OSError where it can't be written."""
@@ -23,7 +25,7 @@ class EventFile:
     def __init__(self, folder: Path, *, first_step: int | None = None) -> None:
         """first_step: hides what earlier files of the folder hold from this step on."""
         folder.mkdir(parents=True, exist_ok=True)
-        name = f"events.out.tfevents.{time.time_ns()}.{socket.gethostname()}.{os.getpid()}"
+        name = f"{_PREFIX}{_next_number(folder)}.{socket.gethostname()}.{os.getpid()}"
         self.path = folder / name
         self._file = self.path.open("xb")
         self._records = RecordWriter(self._file)
@@ -44,3 +46,13 @@ class EventFile:
 
     def _add(self, **fields: Any) -> None:
         self._records.write(Event(wall_time=time.time(), **fields).SerializeToString())
+
+
+def _next_number(folder: Path) -> int:
+    """Return the time in nanoseconds or, if the clock was set back since, a number after those of
+    the folder's files: TensorBoard reads them in the order of their names.
+    """
+    words = (
+        path.name.removeprefix(_PREFIX).partition(".")[0] for path in folder.glob(f"{_PREFIX}*")
+    )
+    return max(time.time_ns(), *(int(word) + 1 for word in words if word.isdecimal()), 0)
