@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,16 @@ def test_responses_match_the_schema(api: Any) -> None:
 
 def is_running(client: Any, name: str) -> bool:
     return bool(next(r for r in client.get("/api/runs").json() if r["name"] == name)["is_running"])
+
+
+def test_a_log_of_the_future_is_not_being_written(tmp_path: Path) -> None:
+    """The clock was set back, or the run comes from a machine whose clock is ahead."""
+    fill(tmp_path)
+    with make_server(tmp_path) as client:
+        assert is_running(client, "runs/first")
+        for path in (tmp_path / "runs" / "first").iterdir():
+            os.utime(path, (time.time() + 7200,) * 2)
+        assert not is_running(client, "runs/first")
 
 
 def test_trainings_are_listed(tmp_path: Path) -> None:

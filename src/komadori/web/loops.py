@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,10 @@ from komadori.generate.loop import STAGES, Loop, LoopError, Verdict, config_from
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LoopInfo, LoopReference, LoopRound, LoopStage
 from komadori.web.trainings import (
-    ALIVE_S,
     MATCH_LOG,
     RUN_LOG,
     Tail,
+    is_recent,
     json_safe,
     modified_at,
     read_json,
@@ -62,7 +61,7 @@ def _info(name: str, folder: Path) -> LoopInfo:
         return info
     info.updated = max(info.updated, modified)
     is_over = len(info.rounds) == info.planned and all(r.state == "done" for r in info.rounds)
-    info.is_running = not is_over and time.time() - info.updated < ALIVE_S
+    info.is_running = not is_over and is_recent(info.updated)
     return info
 
 

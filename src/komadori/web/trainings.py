@@ -164,7 +164,13 @@ def is_alive(path: Path, last: dict[str, Any]) -> bool:
     """Return whether a log with this last entry is probably still being written."""
     if last.get("kind") == "end" or was_released(path.parent):
         return False
-    return time.time() - modified_at(path) < ALIVE_S
+    return is_recent(modified_at(path))
+
+
+def is_recent(modified: float) -> bool:
+    """Return whether a file's modification time is less than ALIVE_S away, in the past or, where a
+    clock was set back, in the future."""
+    return abs(time.time() - modified) < ALIVE_S
 
 
 def modified_at(path: Path) -> float:
