@@ -171,6 +171,29 @@ def test_folders_without_file_sizes_are_resumed_and_damaged_sizes_named(tmp_path
             GameFolder(tmp_path, {}, 2)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("results", [None], "results: expected a count of each kind"),
+        ("ends", {"max_moves": "2"}, "ends: max_moves: expected a count"),
+        ("lengths", 3, "lengths: expected a count of each kind"),
+        ("lengths", {"999999999999": 1}, "lengths: expected lengths of at most"),
+        ("lengths", {"-20": 1}, "lengths: expected lengths of at most"),
+        ("nodes", float("inf"), "nodes: expected a count"),
+        ("plies", -1, "plies: expected a count"),
+    ],
+)
+def test_damaged_counts_are_one_error_that_names_them(tmp_path, name, value, message) -> None:
+    with GameFolder(tmp_path, {}, 2) as folder:
+        folder.add([game(0), game(1)])
+    path = tmp_path / "000000.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    with pytest.raises(FolderError, match=rf"000000\.json: damaged: {message}"):
+        GameFolder(tmp_path, {}, 2)
+    with pytest.raises(FolderError, match=rf"000000\.json: damaged: {message}"):
+        folder_statistics(tmp_path)
+
+
 def test_games_without_a_ply_to_learn_from_are_counted(tmp_path) -> None:
     with GameFolder(tmp_path, {}, 2) as folder:
         folder.add([game(0, scored=0), game(1)])

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from komadori import records
 from komadori._core import generate as core
 from komadori.cli.generate import command as group
-from komadori.generate.nearby import Nearby, NearbySettings
+from komadori.generate.folder import FolderError
+from komadori.generate.nearby import Nearby, NearbyFolder, NearbySettings
 from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
 from komadori.linear.nnue_weights import NnueWeights
@@ -199,3 +200,11 @@ def test_an_engine_that_is_none_is_a_type_error() -> None:
     """It was a null pointer in the core."""
     with pytest.raises(TypeError, match="None"):
         core.NearbySearch([None], core.NearbySettings())
+
+
+@pytest.mark.parametrize("value", [None, "9", -1, 0.5, True])
+def test_counts_of_a_wrong_type_are_damage(tmp_path, value) -> None:
+    with NearbyFolder(tmp_path, {}) as folder:
+        (tmp_path / "000000.json").write_text(json.dumps({"positions": 1, "drawn": value}))
+        with pytest.raises(FolderError, match=r"000000\.json: damaged: drawn: expected a count"):
+            folder.counts(0)

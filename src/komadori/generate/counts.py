@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from komadori._core.records import HCPE3_MAX_PLIES
 from komadori.generate.file_sizes import parse_sizes
 from komadori.records import End, Winner
 
@@ -98,15 +99,32 @@ class Counts:
     def from_json(cls, data: dict[str, Any]) -> Self:
         """The inverse of `to_json`. Raises KeyError, TypeError or ValueError if malformed."""
         text = data["digests"]
+        lengths = {int(length): n for length, n in _table(data, "lengths").items()}
+        if not all(0 <= length <= HCPE3_MAX_PLIES for length in lengths):
+            raise ValueError(f"lengths: expected lengths of at most {HCPE3_MAX_PLIES} plies")
         return cls(
             is_full=bool(data["is_full"]),
-            **{name: int(data[name]) for name in _COUNTERS},
-            results=Counter(data["results"]),
-            ends=Counter(data["ends"]),
-            lengths=Counter({int(length): n for length, n in data["lengths"].items()}),
+            **{name: _count(name, data[name]) for name in _COUNTERS},
+            results=Counter(_table(data, "results")),
+            ends=Counter(_table(data, "ends")),
+            lengths=Counter(lengths),
             digests=[int(text[i : i + 16], 16) for i in range(0, len(text), 16)],
             files=parse_sizes(data.get("files", {})),
         )
+
+
+def _table(data: dict[str, Any], name: str) -> dict[str, int]:
+    """Return a table of counts. Raises KeyError or ValueError."""
+    table = data[name]
+    if not isinstance(table, dict):
+        raise ValueError(f"{name}: expected a count of each kind")
+    return {key: _count(f"{name}: {key}", count) for key, count in table.items()}
+
+
+def _count(name: str, count: Any) -> int:
+    if type(count) is not int or count < 0:
+        raise ValueError(f"{name}: expected a count")
+    return count
 
 
 _COUNTERS = (

@@ -211,6 +211,9 @@ class SegmentFolder(Generic[C]):
         try:
             data = read_table(path)
             sizes = parse_sizes(data.pop("files", {}))
+            for name, count in data.items():
+                if type(count) is not int or count < 0:
+                    raise ValueError(f"{name}: expected a count")
             counts: C = type(self).counts_of(**data)
         except FileNotFoundError:
             return None
