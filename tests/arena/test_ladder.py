@@ -193,6 +193,36 @@ def test_a_damaged_game_is_reported(played: Path, tmp_path: Path) -> None:
         assert not (tmp_path / "a.csa").exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("UPDATE players SET name = x'fffe' WHERE id = 1", "a damaged player (name: expected"),
+        ("UPDATE players SET files = 'null' WHERE id = 1", "a damaged player (a JSON object"),
+        ("UPDATE players SET files = 1e308 WHERE id = 1", "a damaged player ("),
+        ("UPDATE players SET anchor_elo = 'x' WHERE id = 1", "a damaged player (anchor_elo:"),
+        ("ALTER TABLE players DROP COLUMN note", "a damaged player ('note' is missing)"),
+        ("UPDATE games SET white = 99 WHERE id = 7", "a damaged game ("),
+        (
+            "INSERT OR REPLACE INTO settings SELECT 'openings of ' || a.id || ' ' || b.id, 'null' "
+            "FROM players a JOIN players b ON a.id < b.id",
+            "a damaged number of openings",
+        ),
+        ("UPDATE settings SET value = '[]' WHERE key = 'openings'", "has no openings"),
+    ],
+)
+def test_damaged_rows_are_one_error(
+    played: Path, tmp_path: Path, change: str, message: str
+) -> None:
+    with sqlite3.connect(played) as database:
+        database.execute(change)
+    results = [run("games", played, "-o", tmp_path / "a.csa"), run("play", played, "-g", 2)]
+    for result in results:
+        assert BUG not in result.output
+        assert result.output.count("Error") == (1 if result.exit_code else 0), result.output
+    errors = "".join(result.output for result in results if result.exit_code == 1)
+    assert message in errors.replace("\n", " ")
+
+
 def test_a_full_disk_loses_no_game(played: Path) -> None:
     size = played.stat().st_size
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

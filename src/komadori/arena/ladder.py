@@ -35,9 +35,9 @@ from komadori.arena.openings import (
 from komadori.arena.ratings import LOGIT, Fit, Tally, fit
 from komadori.arena.workers import Job, run_jobs
 from komadori.atomic import atomic_writer
-from komadori.json_file import parse_json
+from komadori.json_file import parse_json, parse_table
 from komadori.run_lock import RunLock
-from komadori.wording import no_such_file
+from komadori.wording import no_such_file, what_is_wrong
 
 FORMAT = 1
 
@@ -213,7 +213,20 @@ class Ladder:
     def players(self) -> list[LadderPlayer]:
         """Return all players in the order they were added."""
         rows = self._rows("SELECT * FROM players ORDER BY id")
-        return [LadderPlayer(**{**dict(row), "files": parse_json(row["files"])}) for row in rows]
+        return [self._player_of(dict(row)) for row in rows]
+
+    def _player_of(self, row: dict[str, Any]) -> LadderPlayer:
+        """Return the player of a row. Raises LadderError if it is damaged."""
+        try:
+            for name in ("name", "spec", "files", "note", "added"):
+                if not isinstance(row[name], str):
+                    raise ValueError(f"{name}: expected a text")
+            anchor = row["anchor_elo"]
+            if anchor is not None and not (isinstance(anchor, float) and math.isfinite(anchor)):
+                raise ValueError("anchor_elo: expected a finite number")
+            return LadderPlayer(**{**row, "files": parse_table(row["files"])})
+        except (TypeError, ValueError, LookupError) as error:
+            raise LadderError(f"{self.path}: a damaged player ({what_is_wrong(error)})") from error
 
     def player(self, name: str) -> LadderPlayer:
         """Return a player by name. Raises LadderError."""
@@ -270,9 +283,9 @@ class Ladder:
             for row in found:
                 try:
                     record = GameRecord.from_json(parse_json(row["record"]))
+                    record.names = (names[row["black"]], names[row["white"]])
                 except (TypeError, ValueError, LookupError) as error:
                     raise LadderError(f"{self.path}: a damaged game ({error})") from error
-                record.names = (names[row["black"]], names[row["white"]])
                 yield record
 
     def tallies(self) -> list[Tally]:
@@ -290,7 +303,7 @@ class Ladder:
         rows = self._rows(
             "SELECT conditions, COUNT(*) FROM games GROUP BY conditions ORDER BY COUNT(*) DESC"
         )
-        return [(row[0], row[1]) for row in rows]
+        return [(str(row[0]), row[1]) for row in rows]
 
     def fit(self) -> Fit:
         """Fit ratings to all games."""
@@ -404,6 +417,8 @@ class Ladder:
                         else f"{path} of {player.name!r} is missing; relative paths count from "
                         "the working directory"
                     )
+        if not self.settings.openings:
+            raise LadderError(f"{self.path} has no openings")
         first = self._take_openings(a, b, games // 2)
         jobs = []
         for i in range(games):
@@ -429,7 +444,7 @@ class Ladder:
                 (a.id, b.id, b.id, a.id),
             )
             taken = self._rows("SELECT value FROM settings WHERE key = ?", (key,))
-            first: int = max((played + 1) // 2, *(int(row["value"]) for row in taken), 0)
+            first: int = max((played + 1) // 2, *(self._opening_of(row) for row in taken), 0)
             self._execute(
                 "INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, str(first + count))
             )
@@ -439,6 +454,16 @@ class Ladder:
                 self._database.execute("ROLLBACK")
             raise
         return first
+
+    def _opening_of(self, row: sqlite3.Row) -> int:
+        """Return the number of the next opening of two players. Raises LadderError."""
+        try:
+            number = int(row["value"])
+        except (TypeError, ValueError):
+            number = -1
+        if not 0 <= number < 1 << 31:
+            raise LadderError(f"{self.path}: a damaged number of openings")
+        return number
 
 
 def _empty_ladder(settings: Settings) -> bytes:
@@ -467,7 +492,7 @@ def read_match(folder: Path) -> tuple[dict[str, Any], list[GameRecord]]:
         terms = parse_json(lines[0])
         records = [GameRecord.from_json(parse_json(line)) for line in lines[1:]]
         Conditions(**terms["conditions"])
-        if len(terms["players"]) != 2:
+        if len(terms["players"]) != 2 or len(terms.get("files", ({}, {}))) != 2:
             raise ValueError("a match has two players")
     except OSError as error:
         raise LadderError(f"{path}: {error.strerror}") from error
