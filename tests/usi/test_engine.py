@@ -186,14 +186,25 @@ def test_ponderhit_searches_on_under_the_clock() -> None:
     assert real.byoyomi_ms == 200
 
 
-def test_the_tree_search_continues_after_ponderhit() -> None:
+_PLAYERS = {
+    "model": {"DNN_Model": "uniform", "PV_Interval": "20", "USI_Hash": "64"},
+    "alphabeta": {"USI_Hash": "16"},
+}
+
+
+def _gui(player: str, **options: str) -> Gui:
     from komadori.players.searchers import SearcherBuilder
     from komadori.usi.options import option_table
 
-    options = option_table("model")
-    for name, value in (("DNN_Model", "uniform"), ("PV_Interval", "20"), ("USI_Hash", "64")):
-        assert options.set(name, value) == ""
-    with Gui(SearcherBuilder("model"), options).ready() as gui:
+    table = option_table(player)
+    for name, value in {**_PLAYERS[player], **options}.items():
+        assert table.set(name, value) == ""
+    return Gui(SearcherBuilder(player), table)
+
+
+@pytest.mark.parametrize("player", _PLAYERS)
+def test_a_search_continues_after_ponderhit(player: str) -> None:
+    with _gui(player).ready() as gui:
         gui.send("position startpos moves 7g7f", "go ponder btime 0 wtime 0 byoyomi 400")
         gui.expect("info depth")
         pondered = int(gui.expect("info depth").split(" nodes ")[1].split()[0])
@@ -210,6 +221,21 @@ def test_the_tree_search_continues_after_ponderhit() -> None:
         assert nodes * 0.95 <= nps * time_ms / 1000 + nps / 1000
         assert nps * time_ms / 1000 <= nodes * 1.05
         assert bestmoves(gui.rest()) == []
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_node_limit_of_alpha_beta_counts_from_ponderhit(threads: str) -> None:
+    with _gui("alphabeta", Threads=threads).ready() as gui:
+        for _ in range(3):
+            gui.send("position startpos moves 7g7f", "go ponder nodes 20000")
+            gui.expect("info depth")
+            assert bestmoves(gui.rest(0.3)) == []
+            gui.send("ponderhit")
+            gui.expect("bestmove")
+            last = next(line for line in reversed(gui.log) if line.startswith("info depth"))
+            # A thread counts its nodes when it next looks, at most 512 later.
+            excess = int(last.split(" nodes ")[1].split()[0]) - 20_000
+            assert 0 <= excess <= (0 if threads == "1" else 512)
 
 
 def test_bare_ponder_gets_its_clocks_with_ponderhit() -> None:

@@ -64,7 +64,7 @@ std::uint64_t Engine::evaluator_mismatches(const Position& start, std::uint64_t 
 
 std::uint64_t Engine::nodes() const {
     std::uint64_t sum = 0;
-    for (const auto& worker : workers_) sum += worker->nodes();
+    for (const auto& worker : workers_) sum += worker->nodes() - worker->nodes_at_hit();
     return sum;
 }
 
@@ -81,13 +81,14 @@ Cutoffs Engine::cutoffs() {
     return sum;
 }
 
-void Engine::apply_time(const Limits& limits) {
-    // After a ponderhit, time counts from the ponderhit.
-    std::int64_t before = shared_.elapsed_ms();
-    auto from_start = [before](std::int64_t ms) { return ms > 0 ? ms + before : Shared::NEVER; };
-    shared_.optimum_ms = from_start(limits.optimum_ms);
-    shared_.maximum_ms = from_start(limits.maximum_ms);
-    shared_.infinite = limits.infinite;
+void Engine::apply(const Limits& limits) {
+    auto or_never = [](std::int64_t ms) { return ms > 0 ? ms : Shared::NEVER; };
+    shared_.started_ms = now_ms();
+    shared_.optimum_ms = or_never(limits.optimum_ms);
+    shared_.maximum_ms = or_never(limits.maximum_ms);
+    shared_.node_budget.reset(limits.nodes);
+    shared_.has_node_limit = limits.nodes > 0;
+    shared_.infinite = limits.infinite;  // last: the others hold while it isn't
 }
 
 void Engine::prepare(const Limits& limits) {
@@ -96,9 +97,7 @@ void Engine::prepare(const Limits& limits) {
     if (shared_.policy.size() > MAX_PRIORS) shared_.policy.clear();
     shared_.limits = limits;
     shared_.stop = false;
-    shared_.started_ms = now_ms();
-    shared_.node_budget.reset(limits.nodes);
-    apply_time(limits);
+    apply(limits);
     std::lock_guard lock(mutex_);
     unread_.clear();
     result_ = {};
@@ -221,7 +220,8 @@ void Engine::stop() {
 void Engine::ponderhit(const Limits& limits) {
     {
         std::lock_guard lock(mutex_);
-        apply_time(limits);
+        for (const auto& worker : workers_) worker->note_ponderhit();
+        apply(limits);
     }
     changed_.notify_all();
 }

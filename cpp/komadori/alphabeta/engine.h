@@ -56,9 +56,9 @@ struct Shared {
     Limits limits;
     TranspositionTable table;
     PolicyQueue policy;
-    std::int64_t started_ms = 0;
+    std::atomic<std::int64_t> started_ms{0};  // of the search, then of the ponderhit
     std::atomic<bool> stop{false};
-    std::atomic<bool> infinite{false};
+    std::atomic<bool> infinite{false}, has_node_limit{false};
     std::atomic<std::int64_t> optimum_ms{NEVER}, maximum_ms{NEVER};
     NodeBudget node_budget;
     std::function<std::uint64_t()> nodes;             // of all threads
@@ -119,8 +119,11 @@ class AnyWorker {
     void set_sampler(EvaluationSampler* sampler) { sampler_ = sampler; }
 
     std::uint64_t nodes() const { return nodes_.load(std::memory_order_relaxed); }
+    std::uint64_t nodes_at_hit() const { return nodes_at_hit_.load(std::memory_order_relaxed); }
+    void note_ponderhit() { nodes_at_hit_.store(nodes(), std::memory_order_relaxed); }
     void reset_counts() {
         nodes_.store(0, std::memory_order_relaxed);
+        nodes_at_hit_.store(0, std::memory_order_relaxed);
         cutoffs_ = {};
     }
     const Cutoffs& cutoffs() const { return cutoffs_; }  // of the last search
@@ -133,7 +136,7 @@ class AnyWorker {
     void count_node() {
         nodes_.store(nodes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
-    std::atomic<std::uint64_t> nodes_{0};
+    std::atomic<std::uint64_t> nodes_{0}, nodes_at_hit_{0};
     EvaluationSampler* sampler_ = nullptr;
     Cutoffs cutoffs_;
     int completed_depth_ = 0;
@@ -190,11 +193,12 @@ class Engine {
     std::uint64_t answered() const { return shared_.policy.answered(); }
     // Summed over all threads of the last search; waits for its end.
     Cutoffs cutoffs();
-    // Continues the search under new limits, with time counted from now.
+    // Continues the search under new limits, with time and nodes counted from now.
     void ponderhit(const Limits& limits);
     // Waits for the end of the search.
     Result result();
 
+    // Of the last search, over all threads; after a ponderhit, since then.
     std::uint64_t nodes() const;
     std::size_t table_bytes() const { return shared_.table.bytes(); }
     const TranspositionTable& table() const { return shared_.table; }
@@ -203,7 +207,7 @@ class Engine {
     void wait_for_search();
     void prepare(const Limits& limits);
     void run(Position position);
-    void apply_time(const Limits& limits);
+    void apply(const Limits& limits);
 
     WorkerFactory factory_;
     Shared shared_;

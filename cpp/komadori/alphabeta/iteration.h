@@ -22,7 +22,7 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
     evaluator_.reset(position_);
     completed_depth_ = 0;
     calls_left_ = 0;
-    claimed_ = 0;
+    is_claiming_ = false;
     is_stopped_ = is_out_of_nodes_ = has_reported_ = false;
     next_request_ = 0;
     reported_ms_ = 0;
@@ -63,7 +63,7 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
     } else {
         iterate();
     }
-    if (shared_.limits.nodes > 0 && !is_out_of_nodes_) {  // returns its unused claim
+    if (is_claiming_ && !is_out_of_nodes_) {  // returns its unused claim
         shared_.node_budget.renew(claimed_ - std::int64_t(nodes()), 0, 1);
     }
 }
@@ -242,9 +242,11 @@ void Worker<E>::check_limits() {
     constexpr int INTERVAL = 512;
     calls_left_ = INTERVAL;
     if (is_stopped_) return;  // unwinding: it must not claim nodes that it won't use
-    if (shared_.limits.nodes > 0 && !shared_.infinite) {
+    if (!shared_.infinite && shared_.has_node_limit) {
         // Every node takes at least one call, so the claim can't be exceeded.
         const auto used = std::int64_t(nodes());
+        if (!is_claiming_) claimed_ = std::int64_t(nodes_at_hit());
+        is_claiming_ = true;
         calls_left_ =
             int(shared_.node_budget.renew(claimed_ - used, INTERVAL, shared_.options.threads));
         claimed_ = used + calls_left_;
@@ -252,6 +254,7 @@ void Worker<E>::check_limits() {
     }
     if (index_ == 0) {
         const std::int64_t elapsed = shared_.elapsed_ms();
+        reported_ms_ = std::min(reported_ms_, elapsed);  // a ponderhit restarts the time
         if (!shared_.infinite && elapsed >= shared_.maximum_ms) shared_.stop = true;
         if (completed_depth_ > 0 && elapsed - reported_ms_ >= REPORT_INTERVAL_MS) report();
     }

@@ -229,7 +229,8 @@ class Worker final : public AnyWorker {
     Score root_window_ = 1;
     std::uint64_t next_request_ = 0;  // node count of the next policy request
     int calls_left_ = 0;              // until the limits are checked again
-    std::int64_t claimed_ = 0;        // nodes claimed from the budget in this search
+    bool is_claiming_ = false;        // whether it takes its nodes from the budget
+    std::int64_t claimed_ = 0;        // count of nodes at which the last claim ends
     std::int64_t reported_ms_ = 0;    // time of the last report
     std::int64_t turn_began_ms_ = 0;  // with Options::turns
     bool is_stopped_ = false;         // as of the last check
