@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -152,6 +153,55 @@ def test_an_engine_is_tuned_by_games_and_resumes(engine: str, tmp_path: Path) ->
     assert len(data["parameters"][0]["path"]) == 61
     with pytest.raises(MatchStoreError, match=r"another tuning: parameters \(Skill\), start: 50 "):
         tune(engine, skill(60, start=40), out)
+
+
+def test_both_sides_play_against_an_opponent(engine: str, tmp_path: Path) -> None:
+    """The opponent resigns in half of its games; options are only set on the tuned player."""
+    opponent = f"{engine}?Skill=50"
+    config = replace(skill(80), opponent=opponent)
+    cut: list[int] = []
+
+    def stop(tuning: Tuning) -> None:
+        cut.append(tuning.finished)
+        if len(cut) == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune(engine, config, tmp_path, on_pair=stop)
+    tuning = tune(engine, config, tmp_path, concurrency=2)
+    assert tuning.finished == 80
+    assert tuning.wins + tuning.losses + tuning.draws == 320
+    assert tuning.spsa.theta["Skill"] > 75
+    assert tuning.score.endswith(f"drawn against {opponent}")
+    assert tuning.progress == "80 pairs of games of each side"
+    page = (tmp_path / "index.html").read_text()
+    assert "80 of 80 pairs of games of each side: " in page
+    with pytest.raises(MatchStoreError, match="another tuning: "):
+        tune(engine, skill(80), tmp_path)
+
+
+def test_a_result_against_an_opponent_is_the_difference_of_the_sides(
+    engine: str, tmp_path: Path
+) -> None:
+    """A plus side that always resigns and a minus side that never does move by -2 games, whatever
+    the opponent does."""
+    config = TuneConfig(
+        (Parameter("Skill", 50, 0, 100, 50, 0.05),),
+        pairs=1,
+        opponent=f"{engine}?Skill=100",
+        opening_plies=0,
+        gamma=0.0,
+        conditions=Conditions(max_plies=30),
+    )
+    tuning = tune(engine, config, tmp_path)
+    spsa = Spsa(config.parameters, 1, gamma=0.0)
+    trial = spsa.trial(0)
+    assert {trial.plus["Skill"], trial.minus["Skill"]} == {"0", "100"}
+    # The side that never resigns draws both games.
+    result = -1.0 if trial.plus["Skill"] == "0" else 1.0
+    spsa.update(0, trial.coins, result)
+    assert tuning.spsa.theta == spsa.theta
+    assert (tuning.wins, tuning.losses, tuning.draws) == (0, 2, 2)
 
 
 DAMAGED_PAIRS: list[dict[str, object]] = [
@@ -384,6 +434,8 @@ def test_the_live_table_fits_the_terminal(height: int, width: int) -> None:
             )
         ),
         ("conditions=3\n[parameters.a]\nstart=1\nmin=0\nmax=2", "conditions isn't a table"),
+        ("opponent=3\n[parameters.a]\nstart=1\nmin=0\nmax=2", "opponent is 3, expected a player"),
+        ("opponent='nosuch'\n[parameters.a]\nstart=1\nmin=0\nmax=2", "'nosuch' is no player"),
         ("openings=3\n[parameters.a]\nstart=1\nmin=0\nmax=2", "openings is 3"),
         ("[spsa]\nalpha='x'\n[parameters.a]\nstart=1\nmin=0\nmax=2", "spsa.alpha"),
         ("x = [", "p.toml"),

@@ -1,10 +1,11 @@
-"""Tuning of an engine's options by self-play (SPSA), stored on disk and resumable.
+"""Tuning of an engine's options by games (SPSA), stored on disk and resumable.
 
-    tune.jsonl    first line the terms, then one finished pair of games per line: the coins, both
+    tune.jsonl    first line the terms, then one finished iteration per line: the coins, both
                   sides' values, the result, and the parameters after it
     index.html    the page: the path of each parameter
 
-An unfinished pair of games is played again.
+An iteration is a pair of games, the plus side's values against the minus side's; with an opponent
+two pairs, each side against it. An unfinished iteration is played again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from komadori.arena.page import fill_template
 from komadori.arena.spsa import LARGEST, Parameter, Spsa, Trial
 from komadori.arena.workers import Job, WorkerError, run_jobs, tunable
 from komadori.atomic import write_text
+from komadori.players import PlayerSpec
 from komadori.typed_settings import read_toml
 from komadori.wording import counted, plain_number
 
@@ -46,6 +48,8 @@ class TuneConfig:
     parameters: tuple[Parameter, ...]
     pairs: int = 1000
     """Iterations; each plays one opening with both colours."""
+    opponent: str = ""
+    """A player against which both sides play; empty: against each other."""
     conditions: Conditions = field(default_factory=Conditions)
     openings: str = ""
     """A file, `sample`, or empty: random moves."""
@@ -55,6 +59,10 @@ class TuneConfig:
     alpha: float = 0.602
     gamma: float = 0.101
     stability: float = 0.1
+
+    @property
+    def games_per_iteration(self) -> int:
+        return 4 if self.opponent else 2
 
 
 def read_config(path: Path, parse_clock: Callable[[str], dict[str, int]]) -> TuneConfig:
@@ -82,13 +90,16 @@ def _config(data: dict[str, Any], parse_clock: Callable[[str], dict[str, int]]) 
         given |= parse_clock(str(given.pop("clock")))
     conditions = _conditions(_known(given, Conditions, "conditions"))
     spsa = _known(data.pop("spsa", {}), ("alpha", "gamma", "stability"), "spsa")
-    keys = ("pairs", "openings", "opening_plies", "seed")
+    keys = ("pairs", "opponent", "openings", "opening_plies", "seed")
     rest = _known(data, keys, "")
     for key in ("pairs", "opening_plies", "seed"):
         if key in rest and (not isinstance(rest[key], int) or not 0 <= rest[key] < 1 << 31):
             raise ValueError(f"{key} is {rest[key]!r}, expected an integer of at least 0")
-    if not isinstance(rest.get("openings", ""), str):
-        raise ValueError(f"openings is {rest['openings']!r}, expected the name of a file")
+    for key, expected in (("openings", "the name of a file"), ("opponent", "a player")):
+        if not isinstance(rest.get(key, ""), str):
+            raise ValueError(f"{key} is {rest[key]!r}, expected {expected}")
+    if rest.get("opponent"):
+        PlayerSpec.parse(rest["opponent"])
     if rest.get("pairs") == 0:
         raise ValueError("pairs must be at least 1")
     for key, value in spsa.items():
@@ -157,8 +168,23 @@ class Tuning:
         return len(self.iterations)
 
     @property
+    def progress(self) -> str:
+        """The games of the finished iterations as text."""
+        return self.games_of(self.finished)
+
+    def games_of(self, iterations: int) -> str:
+        """The games of so many iterations as text."""
+        text = counted(iterations, "pair of games", "pairs of games")
+        return f"{text} of each side" if self.config.opponent else text
+
+    @property
     def score(self) -> str:
         """The results of the games as text."""
+        if self.config.opponent:
+            return (
+                f"{counted(self.wins, 'game')} won, {self.losses} lost, {self.draws} drawn against "
+                f"{self.config.opponent}"
+            )
         return (
             f"{counted(self.wins, 'game')} won by the plus side, {self.losses} by the minus side, "
             f"{self.draws} drawn"
@@ -197,7 +223,7 @@ def tune(
     """
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
-    check_limits(config.conditions, [player])
+    check_limits(config.conditions, [player, config.opponent] if config.opponent else [player])
     spsa = Spsa(
         config.parameters, config.pairs, config.seed, config.alpha, config.gamma, config.stability
     )
@@ -254,9 +280,11 @@ def _terms(player: str, config: TuneConfig, openings: Sequence[Opening]) -> dict
     from komadori.arena.match import short_digest
     from komadori.players import fingerprint
 
+    players = [player, config.opponent] if config.opponent else [player]
     return {
         "player": player,
-        "files": [fingerprint(player)],
+        **({"opponent": config.opponent} if config.opponent else {}),
+        "files": [fingerprint(one) for one in players],
         "conditions": asdict(config.conditions),
         "parameters": [asdict(parameter) for parameter in config.parameters],
         "pairs": config.pairs,
@@ -303,35 +331,39 @@ def _play(
     lock = threading.Lock()
     trials: dict[int, Trial] = {}
     rng = random.Random(f"games {tuning.config.seed}")
-    seeds = [rng.getrandbits(31) for _ in range(2 * tuning.config.pairs)]
+    n_games, opponent = tuning.config.games_per_iteration, tuning.config.opponent
+    seeds = [rng.getrandbits(31) for _ in range(n_games * tuning.config.pairs)]
 
     def jobs() -> Iterator[Job]:
-        """Yield the games of each pair, perturbed around the current values."""
+        """Yield the games of each iteration, perturbed around the current values."""
         for k in range(tuning.config.pairs):
             if k in tuning.iterations:
                 continue
             with lock:
                 trial = trials[k] = tuning.spsa.trial(k)
-            sides = (trial.plus, trial.minus)
-            for half in range(2):
-                index = 2 * k + half
-                yield Job(index, k, openings[k], half == 0, seeds[index], sides)
+            for number in range(n_games):
+                index = n_games * k + number
+                sides: tuple[Mapping[str, str], Mapping[str, str]] = (trial.plus, trial.minus)
+                if opponent:
+                    sides = (sides[number // 2], {})
+                yield Job(index, k, openings[k], number % 2 == 0, seeds[index], sides)
 
-    halves: dict[int, GameRecord] = {}
+    played: dict[int, list[GameRecord]] = {}
     failed_in_a_row, reason = 0, ""
     last_page = time.monotonic()
-    sources = (tuning.player, tuning.player)
+    sources = (tuning.player, opponent or tuning.player)
     for record in run_jobs(sources, tuning.config.conditions, jobs(), concurrency):
-        k = record.index // 2
-        other = halves.pop(k, None)
-        if other is None:
-            halves[k] = record
+        k = record.index // n_games
+        games = played.setdefault(k, [])
+        games.append(record)
+        if len(games) < n_games:
             continue
+        del played[k]
         with lock:
-            row = _finish(tuning, trials.pop(k), (other, record))
+            row = _finish(tuning, trials.pop(k), games)
         journal.append(row)
         failed_in_a_row = failed_in_a_row + row["failures"] if row["failures"] else 0
-        reason = next((g.detail for g in (record, other) if g.reason == "engine_failure"), reason)
+        reason = next((g.detail for g in games if g.reason == "engine_failure"), reason)
         if failed_in_a_row >= MAX_FAILURES:
             raise WorkerError(f"{tuning.player}: {failed_in_a_row} failures in a row: {reason}")
         if on_pair:
@@ -343,15 +375,18 @@ def _play(
         raise WorkerError(f"{tuning.player}: the engine failed in every pair of games: {reason}")
 
 
-def _finish(tuning: Tuning, trial: Trial, games: tuple[GameRecord, GameRecord]) -> dict[str, Any]:
-    """Count a pair, update the parameters, and return the journal's row."""
+def _finish(tuning: Tuning, trial: Trial, games: Sequence[GameRecord]) -> dict[str, Any]:
+    """Count an iteration, update the parameters, and return the journal's row."""
     points = [game.points for game in games]
     wins, losses, draws = points.count(1.0), points.count(0.0), points.count(0.5)
     failures = sum(game.reason == "engine_failure" for game in games)
     if failures:  # tells nothing about the parameters
         wins = losses = draws = 0
     else:
-        tuning.spsa.update(trial.iteration, trial.coins, wins - losses)
+        result: float = wins - losses
+        if tuning.config.opponent:
+            result = sum(game.points if _is_of_plus(game) else -game.points for game in games)
+        tuning.spsa.update(trial.iteration, trial.coins, result)
     row = {
         **asdict(trial),
         "wins": wins,
@@ -362,6 +397,11 @@ def _finish(tuning: Tuning, trial: Trial, games: tuple[GameRecord, GameRecord]) 
     }
     _replay(tuning, row)
     return row
+
+
+def _is_of_plus(game: GameRecord) -> bool:
+    """Return whether a game against an opponent was played with the plus side's values."""
+    return game.index % 4 < 2
 
 
 #: Maximum points of a parameter's path on the page.
@@ -377,7 +417,7 @@ def write_page(path: Path, tuning: Tuning) -> None:
     data = {
         "title": f"tuning {tuning.player}",
         "summary": [
-            f"{tuning.finished} of {tuning.config.pairs} pairs of games: {tuning.score}"
+            f"{tuning.finished:,} of {tuning.games_of(tuning.config.pairs)}: {tuning.score}"
             + (f"; {counted(tuning.failures, 'game')} failed" if tuning.failures else ""),
             f"Conditions: {describe(tuning.config.conditions, [tuning.player], [''])}.",
             f"The player now: {tuning.specification()}",

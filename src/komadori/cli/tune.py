@@ -35,6 +35,7 @@ pairs = 2000              # pairs of games; each plays one opening with both col
 openings = ""             # file of openings or games, or "sample"; empty: random moves
 # opening_plies = 8       # default: 8 random moves, whole lines of a text file, 24 moves of games
 seed = 0
+# opponent = "usi:COMMAND"  # both sides play against it, not against each other
 
 [conditions]              # as in komadori match
 nodes = 800
@@ -131,11 +132,12 @@ def command(
     concurrency: int,
     example: str | None,
 ) -> None:
-    """Tune PLAYER's options by self-play (SPSA).
+    """Tune PLAYER's options by games against itself or an opponent (SPSA).
 
     PLAYER is any player with options, as in `komadori match`: a network's search, alphabeta, or a
     USI engine. PARAMETERS.toml names the options with their ranges; --example prints one. Each pair
-    of games plays one opening with both colours. The folder --out stores every pair and a page with
+    of games plays one opening with both colours. With `opponent` in the file, the values of each
+    side play a pair against that player. The folder --out stores every pair and a page with
     the parameters' paths; the same command resumes.
     """
     if example:
@@ -172,7 +174,7 @@ def command(
     except (ValueError, EngineError, arena.WorkerError, OSError) as error:
         raise click.ClickException(str(error)) from error
     for line in (
-        f"{counted(tuning.finished, 'pair')} of games: {tuning.score}",
+        f"{tuning.progress}: {tuning.score}",
         f"page: {out / 'index.html'}",
         f"now compare: {_comparison(tuning)}",
     ):
@@ -219,10 +221,11 @@ class _ProgressLines:
 
 
 def _comparison(tuning: Tuning) -> str:
-    """Return the command of a match between the tuned and the original player: under the tuning's
-    conditions, with another seed, since the tuned values may fit the tuning's openings."""
+    """Return the command of a match between the tuned player and the opponent, or the original
+    player: under the tuning's conditions, with another seed, since the tuned values may fit the
+    tuning's openings."""
     config = tuning.config
-    words = ["komadori", "match", tuning.specification(), tuning.player]
+    words = ["komadori", "match", tuning.specification(), config.opponent or tuning.player]
     words += as_options(config.conditions)
     if config.openings:
         words += ["--openings", config.openings]
