@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from komadori.usi.client import (
     EngineDiedError,
     EngineError,
     EngineTimeoutError,
+    LazyInfos,
     LineProcess,
     UsiEngine,
     split_command,
@@ -149,6 +151,61 @@ def test_a_flood_without_line_breaks_is_cut() -> None:
         assert len(line) <= 1 << 20
     finally:
         process.close()
+
+
+FLOOD = """
+import sys
+for line in sys.stdin:
+    if line == "usi\\n":
+        print("usiok", flush=True)
+    elif line == "isready\\n":
+        print("readyok", flush=True)
+    elif line.startswith("go"):
+        if sys.argv[1] == "answer":
+            print("info depth 7 score cp 1 pv 7g7f\\nbestmove 7g7f")
+        while True:
+            print(sys.argv[2] * int(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize("line", [("info string x", 1), ("info string x", 9999), ("junk", 1)])
+def test_an_endless_flood_is_given_up_in_time_and_in_little_memory(
+    line: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("komadori.usi.client.STOP_GRACE_S", 0.2)
+    monkeypatch.setattr("komadori.usi.client.MAX_WAITING", 1 << 18)
+    monkeypatch.setattr("komadori.usi.client.MAX_INFOS", 1 << 18)
+    seen: list[LazyInfos] = []
+
+    class Infos(LazyInfos):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            seen.append(self)
+
+    monkeypatch.setattr("komadori.usi.client.LazyInfos", Infos)
+    engine = UsiEngine([sys.executable, "-c", FLOOD, "mute", *map(str, line)])
+    started = time.monotonic()
+    with pytest.raises(EngineTimeoutError):
+        engine.think(STARTPOS, [], GoCommand(), 2.0)
+    assert time.monotonic() - started < 10.0
+    assert sum(map(len, seen[0]._lines)) <= 1 << 18
+    time.sleep(0.5)
+    assert engine._process._waiting < 1 << 19
+    engine.close()
+    assert not engine._process.is_alive
+
+
+def test_a_flood_after_the_answer_waits_unread_in_little_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("komadori.usi.client.MAX_WAITING", 1 << 18)
+    with UsiEngine([sys.executable, "-c", FLOOD, "answer", "info string x", "99"]) as engine:
+        thought = engine.think(STARTPOS, [], GoCommand(), 20.0)
+        assert thought.best.move == "7g7f"
+        assert thought.last_info is not None
+        assert thought.last_info.depth == 7
+        time.sleep(0.5)
+        assert engine._process._waiting < 1 << 19
 
 
 def test_commands() -> None:

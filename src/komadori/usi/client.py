@@ -46,16 +46,25 @@ class EngineDiedError(EngineError):
     """An engine's process ended, or its pipe closed."""
 
 
+#: Maximum number of characters of one search's info lines; beyond it the older half is dropped.
+MAX_INFOS = 1 << 22
+
+
 class LazyInfos(Sequence[InfoLine]):
-    """Info lines, parsed on access: most callers need only the last few."""
+    """The last info lines, parsed on access: most callers need only a few."""
 
     def __init__(self, parse: Callable[[str], InfoLine]) -> None:
         self._parse = parse
         self._lines: list[str | InfoLine] = []
+        self._characters = 0
 
     def append(self, line: str) -> None:
         """Add the words after `info`."""
         self._lines.append(line)
+        self._characters += len(line)
+        if self._characters > MAX_INFOS:
+            del self._lines[: (len(self._lines) + 1) // 2]
+            self._characters //= 2
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -142,8 +151,11 @@ def split_command(command: str) -> list[str]:
     return [program, *words[1:]]
 
 
-#: Maximum number of lines held back (see `LineProcess`).
+#: Maximum number of lines held back (see `LineProcess`), and of their characters.
 MAX_HELD = 256
+MAX_HELD_CHARACTERS = 1 << 16
+#: Maximum number of characters that wait to be read; the engine's output is blocked meanwhile.
+MAX_WAITING = 1 << 22
 
 
 class LineProcess:
@@ -151,6 +163,8 @@ class LineProcess:
 
     Lines that begin with one of the `held` words are held back until the next other line: waking
     the caller for each info line costs more than processing it.
+
+    Memory and waits are bounded even if the program never stops writing.
     """
 
     def __init__(
@@ -162,10 +176,14 @@ class LineProcess:
     ) -> None:
         self.name = name
         self._tail: collections.deque[str] = collections.deque(maxlen=8)
-        self._arrived: queue.Queue[list[str] | None] = queue.Queue()
+        self._arrived: queue.Queue[tuple[float, list[str] | None]] = queue.Queue()
+        self._waiting = 0  # characters in _arrived
+        self._taken = threading.Condition()
+        self._is_closing = False
         self._lines: collections.deque[str] = collections.deque()  # arrived, not yet read
         self._held_words = tuple(f"{word} " for word in held)
         self._held: list[str] = []
+        self._held_characters = 0
         self._holding = threading.Lock()
         try:
             self._process = reaper.start(
@@ -187,15 +205,37 @@ class LineProcess:
                 line = raw.decode("utf-8", "replace").strip()
                 with self._holding:
                     self._held.append(line)
-                    if not line.startswith(self._held_words) or len(self._held) >= MAX_HELD:
+                    self._held_characters += len(line) + 1
+                    if (
+                        not line.startswith(self._held_words)
+                        or len(self._held) >= MAX_HELD
+                        or self._held_characters >= MAX_HELD_CHARACTERS
+                    ):
                         self._release()
+                if self._waiting >= MAX_WAITING:
+                    with self._taken:
+                        self._taken.wait_for(
+                            lambda: self._waiting < MAX_WAITING or self._is_closing
+                        )
+                if self._is_closing:
+                    self.pending()
         with self._holding:
             self._release()
-        self._arrived.put(None)
+        self._arrived.put((time.monotonic(), None))
 
     def _release(self) -> None:
-        self._arrived.put(self._held)
+        with self._taken:
+            self._waiting += self._held_characters
+        self._arrived.put((time.monotonic(), self._held))
         self._held = []
+        self._held_characters = 0
+
+    def _take(self, lines: list[str]) -> list[str]:
+        """Count lines of the queue as taken."""
+        with self._taken:
+            self._waiting -= sum(map(len, lines)) + len(lines)
+            self._taken.notify_all()
+        return lines
 
     def send(self, *lines: str) -> None:
         """Send lines in one write. Raises EngineDiedError if the engine has exited."""
@@ -220,36 +260,45 @@ class LineProcess:
         return self._lines.popleft()
 
     def _receive(self, deadline: float) -> None:
-        """Move the next lines that have arrived to those to read."""
+        """Move the next lines that have arrived to those to read.
+
+        Raises EngineTimeoutError if they came after the deadline; the next call of `read` returns
+        them.
+        """
         try:
-            lines = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
+            arrival, lines = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
             with self._holding:
                 self._tail.extend(line for line in self._held[-8:] if line)
             raise EngineTimeoutError(self._message("gave no answer in time")) from None
         if lines is None:
-            self._arrived.put(None)
+            self._arrived.put((arrival, None))
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=1.0)
             raise EngineDiedError(self._message(f"ended (status {self._process.poll()})"))
-        self._lines.extend(lines)
+        self._lines.extend(self._take(lines))
         self._tail.extend(line for line in lines[-8:] if line)
+        if arrival > deadline:
+            raise EngineTimeoutError(self._message("gave no answer in time"))
 
     def pending(self) -> list[str]:
         """Return the unread lines received so far, without waiting."""
         with self._holding:
             self._release()
+        now = time.monotonic()
         lines = list(self._lines)
         self._lines.clear()
         while True:
             try:
-                arrived = self._arrived.get_nowait()
+                arrival, arrived = self._arrived.get_nowait()
             except queue.Empty:
                 return lines
             if arrived is None:
-                self._arrived.put(None)
+                self._arrived.put((arrival, None))
                 return lines
-            lines += arrived
+            lines += self._take(arrived)
+            if arrival > now:
+                return lines
 
     @property
     def is_alive(self) -> bool:
@@ -261,6 +310,9 @@ class LineProcess:
 
     def close(self, farewell: str = "quit", grace_s: float = 2.0) -> None:
         """End the process: send `farewell`, then signals to its process group. Never raises."""
+        with self._taken:
+            self._is_closing = True
+            self._taken.notify_all()
         with contextlib.suppress(EngineError):
             if farewell:
                 self.send(farewell)
