@@ -284,6 +284,23 @@ def test_an_engine_dies_with_a_program_that_ends_before_it_registers_it(tmp_path
         time.sleep(0.05)
 
 
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")
+def test_an_engine_dies_with_the_script_that_started_it(tmp_path: Path) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "print(os.getpid(), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    script = f"{sys.executable} {engine}; true"
+    process = LineProcess(["/bin/sh", "-c", script], "script")
+    pid = int(process.read(time.monotonic() + 20))
+    assert is_alive(pid)
+    process.close(grace_s=0.3)
+    assert not is_alive(pid)
+
+
 def is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] != "Z"

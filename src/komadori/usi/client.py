@@ -322,8 +322,7 @@ class LineProcess:
         for stop in (None, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
             if stop is not None:
                 self._signal(stop)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=grace_s)
+            if self._has_ended(grace_s):
                 break
         reaper.release(self._process.pid)
         self._reader.join(timeout=1.0)
@@ -331,6 +330,24 @@ class LineProcess:
             assert self._process.stdout is not None
             if not self._reader.is_alive():
                 self._process.stdout.close()
+
+    def _has_ended(self, timeout_s: float) -> bool:
+        """Wait for the process, and for others in its group: a script may end before the engine
+        that it started."""
+        end = time.monotonic() + timeout_s
+        try:
+            self._process.wait(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        while hasattr(os, "killpg"):
+            try:
+                os.killpg(self._process.pid, 0)
+            except OSError:
+                return True
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.01)
+        return True
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(OSError):
