@@ -135,6 +135,12 @@ def test_invalid_info_fields_are_ignored() -> None:
     assert info == InfoLine(nodes=12, score=Score(cp=5), pv=("7g7f",))
 
 
+@pytest.mark.parametrize("number", ["-1", "9" * 18, "1e9", "２"])
+def test_numbers_that_are_no_counts_are_ignored(number: str) -> None:
+    info = protocol.parse_info(f"depth {number} nodes {number} time {number} score cp -5")
+    assert info == InfoLine(score=Score(cp=-5))
+
+
 def test_text_in_lines_is_one_printable_line() -> None:
     line = str(InfoLine(string="a\nb\x1b[31m " + "c" * 1000))
     assert line.startswith("info string a b?[31m ccc")

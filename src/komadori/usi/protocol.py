@@ -310,6 +310,10 @@ _INFO_NUMBERS = {
 }
 
 
+#: Longer numbers can't be counts, and sums of them would overflow.
+_COUNT = re.compile(r"\+?[0-9]{1,15}\Z")
+
+
 def parse_info(arguments: str) -> InfoLine:
     """Parse the words after `info`. Unknown words and invalid numbers are ignored."""
     info = InfoLine()
@@ -325,7 +329,7 @@ def parse_info(arguments: str) -> InfoLine:
         if word == "pv":
             info.pv = tuple(words[i:])
             break
-        if word in _INFO_NUMBERS and _NUMBER.match(following):
+        if word in _INFO_NUMBERS and _COUNT.match(following):
             setattr(info, _INFO_NUMBERS[word], int(following))
             i += 1
         elif word == "score":
