@@ -140,6 +140,15 @@ def test_a_kif_keeps_its_moves_up_to_an_illegal_one(tmp_path: Path) -> None:
     assert skipped.reason.endswith("; the moves before it are kept")
 
 
+@pytest.mark.parametrize("blank", ["\u3000", "\u2028", "\xa0", "\ufeff ", "\x1f"])
+def test_lines_of_any_blanks_in_usi_are_blank(blank: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.usi"
+    path.write_text(f"{blank}\nstartpos moves 7g7f\n{blank}\n", "utf-8")
+    games = read_games(path)
+    assert [game.usi_moves() for game in games] == [["7g7f"]]
+    assert not games.skipped
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [("kif", KIF.replace("   3 ９九玉(59)\n   4 ８四歩(83)\n", "")),

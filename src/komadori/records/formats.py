@@ -152,7 +152,7 @@ def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
     junk = 0  # lines in a row
     left: list[Skipped] = []
     for line in _readable_lines(data, path, left):
-        text = line.text.strip("\ufeff \t")
+        text = line.text.lstrip("\ufeff").strip()
         chunk.offset = line.end
         if not text or text.startswith("#"):
             continue

@@ -18,7 +18,7 @@ def read_game(line: str) -> Game:
     Raises RecordError if it can't be parsed, RulesError for illegal moves.
     """
     words = line.split()
-    if words[0] == "position":
+    if words and words[0] == "position":
         del words[0]
     sfen = STARTPOS
     if words and words[0] == "startpos":
