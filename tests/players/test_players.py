@@ -53,6 +53,7 @@ def test_grammar(text: str, expected: PlayerSpec) -> None:
         ("nets/best?nodes=5", "nets/best: no such model"),
         ("model", "needs the path of a network, or default"),
         ("usi:", "needs a command"),
+        ("usi: ?nodes=5", "needs a command"),
         ("material:x", "takes no argument"),
         ("random?nodes=many", "nodes=many isn't an integer"),
         ("alphabeta?nodes=0", "alphabeta: nodes is 0, at least 1 is needed"),

@@ -111,7 +111,7 @@ class PlayerSpec:
                         own = name if name in KINDS else "usi"
                         raise PlayerSpecError(f"{text} is a program: {own}:{text} plays with it")
             kind, argument = "model", text
-        if kind in _NEEDS_ARGUMENT and not argument:
+        if kind in _NEEDS_ARGUMENT and not argument.strip():
             raise PlayerSpecError(f"{kind} needs {_NEEDS_ARGUMENT[kind]}")
         if kind in ("alphabeta", "material", "random") and argument:
             raise PlayerSpecError(f"{kind} takes no argument, found {argument!r}")
