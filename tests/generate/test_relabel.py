@@ -293,6 +293,17 @@ def test_an_engine_knows_the_game_may_crash_and_may_resign(tmp_path: Path) -> No
     assert "ended" in failed.output or "status 3" in failed.output
 
 
+def test_a_win_declared_against_the_rules_is_no_label(tmp_path: Path) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(ODD.replace('"resign"', '"win"').replace("sys.exit(3)", "pass"))
+    path = tmp_path / "g.hcpe3"
+    records.write_games(path, [Game.from_usi(["7g7f", "3c3d"], winner=Winner.BLACK)])
+    command = f"usi:{sys.executable} {engine} {tmp_path / 'log'} {tmp_path / 'flag'}"
+    failed = run(path, "--by", command, "--nodes", 9, "--multipv", 1, "-o", tmp_path / "out")
+    assert failed.exit_code == 1
+    assert "declared a win against the rules" in failed.output
+
+
 def test_what_engines_find_does_not_depend_on_their_number(source: Path, tmp_path: Path) -> None:
     options = ("--by", "alphabeta?Eval=material", "--nodes", 300, "--multipv", 3)
     for count in (1, 3):

@@ -300,6 +300,8 @@ class _UsiEngine:
         return engine
 
     def __call__(self, board: Board) -> dict[int, float]:
+        from komadori.usi.client import EngineError
+
         moves = [move.usi() for move in board.moves]
         thought = self._engine.think(board.root().sfen(), moves, self._go, TIMEOUT_S)
         lines: dict[int, tuple[int, float]] = {}
@@ -314,6 +316,10 @@ class _UsiEngine:
             if mate is None and info.score.mate_sign:
                 mate = info.score.mate_sign
             lines[info.multipv or 1] = (move.move16, score_to_record(info.score.cp, mate))
+        if not lines and thought.best.move == "win" and not board.can_declare_win():
+            raise EngineError(
+                f"{self._engine.name} declared a win against the rules in {board.sfen()}"
+            )
         if not lines and thought.best.move in ("resign", "win"):
             return {0: MATE_SCORE if thought.best.move == "win" else -MATE_SCORE}
         return dict(lines.values())
