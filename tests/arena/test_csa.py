@@ -424,6 +424,41 @@ def test_what_a_hostile_server_sends_loses_no_game(
     assert "evil" in record.black
 
 
+class FloodingServer:
+    """Accepts a login, then sends one line for ever."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = lines
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.account = CsaAccount("127.0.0.1", "one", "x", self._socket.getsockname()[1])
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        *first, last = self._lines
+        with contextlib.suppress(OSError):
+            connection, _ = self._socket.accept()
+            connection.sendall("".join(f"{line}\n" for line in first).encode())
+            while True:
+                connection.sendall(f"{last}\n".encode() * 1000)
+
+
+def test_an_endless_summary_is_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    server = FloodingServer("LOGIN:one OK", "BEGIN Game_Summary", "BEGIN Position", "P1")
+    assert CsaClient(server.account, make("random")).play(1, Waits(1)) == []
+    assert "the game's summary has more than 10,000 lines" in caplog.text
+
+
+def test_few_lines_of_a_flood_are_stored_and_its_threads_end() -> None:
+    connection = csa_client._Connection(FloodingServer("x").account)
+    time.sleep(0.5)
+    assert connection._lines.qsize() <= csa_client.MAX_WAITING
+    connection.close()
+    end = time.monotonic() + 20.0
+    while any(thread.name.startswith("csa _receive") for thread in threading.enumerate()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 @pytest.mark.usefixtures("quick")
 def test_a_password_in_names_reasons_and_errors_is_hidden(
     tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -54,6 +54,10 @@ SHORT_GAME_S, SHORT_GAME_MOVES = 5.0, 10
 #: Maximum time per move in a record: a day.
 MAX_RECORD_MS = 24 * 3600 * 1000
 
+#: Maximum number of unread lines, and of lines in a game's summary.
+MAX_WAITING = 1000
+MAX_SUMMARY = 10_000
+
 #: Maximum length of a game's id in its file name.
 MAX_FILE_NAME = 100
 
@@ -141,7 +145,7 @@ class _Connection:
         self._socket.settimeout(None)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._reader = self._socket.makefile("r", encoding="utf-8", errors="replace", newline="\n")
-        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._lines: queue.Queue[str | None] = queue.Queue(MAX_WAITING)
         self._lock = threading.Lock()
         self._last_sent = time.monotonic()
         self._is_closed = threading.Event()
@@ -164,7 +168,7 @@ class _Connection:
         except queue.Empty:
             raise ConnectionError(f"no line from the server for {READ_TIMEOUT_S:.0f} s") from None
         if line is None:
-            self._lines.put(None)
+            self._put(None)
             raise ConnectionError("the server closed the connection")
         return line
 
@@ -179,8 +183,15 @@ class _Connection:
                     log.debug("< %s", self.shown(line))
                     if line in _OUTCOMES:
                         self.is_game_over.set()
-                    self._lines.put(line)
-        self._lines.put(None)
+                    self._put(line)
+        self._put(None)
+
+    def _put(self, line: str | None) -> None:
+        """Add a line to the unread ones; wait if there are too many of them."""
+        while not self._is_closed.is_set():
+            with contextlib.suppress(queue.Full):
+                self._lines.put(line, timeout=1.0)
+                return
 
     def _keep_alive(self) -> None:
         while not self._is_closed.wait(KEEP_ALIVE_S / 3):
@@ -292,6 +303,10 @@ class CsaClient:
             lines: list[str] = []
             while (line := connection.read()) != "END Game_Summary":
                 lines.append(line)
+                if len(lines) > MAX_SUMMARY:
+                    raise CsaProtocolError(
+                        f"the game's summary has more than {MAX_SUMMARY:,} lines"
+                    )
             summary = parse_summary(lines)
             connection.send(f"AGREE {summary.game_id}".rstrip())
             while True:
