@@ -140,6 +140,16 @@ def test_a_kif_keeps_its_moves_up_to_an_illegal_one(tmp_path: Path) -> None:
     assert skipped.reason.endswith("; the moves before it are kept")
 
 
+def test_a_jkf_number_of_thousands_of_digits_costs_its_game_only(tmp_path: Path) -> None:
+    path = tmp_path / "a.jkf"
+    game = '{"header":{},"moves":[{},{"move":{"from":{"x":7,"y":7},"to":{"x":7,"y":6}}}]}'
+    path.write_text(game.replace("6}", "9" * 5000 + "}") + "\n" + game + "\n")
+    games = read_games(path)
+    assert [game.usi_moves() for game in games] == [["7g7f"]]
+    (skipped,) = games.skipped
+    assert "a number with too many digits" in skipped.reason
+
+
 @pytest.mark.parametrize("blank", ["\u3000", "\u2028", "\xa0", "\ufeff ", "\x1f"])
 def test_lines_of_any_blanks_in_usi_are_blank(blank: str, tmp_path: Path) -> None:
     path = tmp_path / "a.usi"

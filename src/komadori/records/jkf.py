@@ -80,8 +80,10 @@ def documents(text: str) -> Iterator[tuple[int, str | RecordError]]:
             return
         try:
             value, end = decoder.raw_decode(text, at)
-        except (json.JSONDecodeError, RecursionError) as error:
-            yield at, RecordError(f"not JSON: {error}")
+        except (ValueError, RecursionError) as error:
+            is_number = not isinstance(error, (json.JSONDecodeError, RecursionError))
+            reason = "a number with too many digits" if is_number else error
+            yield at, RecordError(f"not JSON: {reason}")
             following = text.find("\n{", at)
             if following < 0:
                 return
