@@ -71,6 +71,26 @@ describe('records', () => {
     expect(written.filter(line => /田中|山田/.test(line))).toHaveLength(2);
   });
 
+  const timed = [
+    ...['手合割：平手', '手数----指手---------消費時間--'],
+    ...['   1 ７六歩(77)   ( 0:03/00:00:03)', '   2 ３四歩(33)   ( 0:00/00:00:00)+', '   3 投了         ( 0:05/00:00:08)+'],
+    ...['', '変化：3手', '   3 ２六歩(27)', '   4 ８四歩(83)+', '   5 中断', ''],
+    ...['変化：4手', '   4 投了', '', '変化：2手', '   2 ８四歩(83)   ( 0:02/00:00:02)', '   3 中断         ( 0:00/00:00:03)', ''],
+  ].join('\n');
+
+  test.each<Format>(['kif', 'jkf'])('%s keeps the game where it ended, the endings of variations, and lines without times', format => {
+    const [game] = readGames(timed);
+    expect([usis(game), game.ending]).toEqual([['7g7f', '3c3d'], '投了']);
+    const again = readGames(writeGame(game, format))[0];
+    expect(writeGame(again, 'kif')).toBe(timed);
+    expect([usis(again), again.ending]).toEqual([['7g7f', '3c3d'], '投了']);
+  });
+
+  test('CSA has no times where no move has one', () => {
+    expect(writeGame(readGames('position startpos moves 7g7f 3c3d')[0], 'csa')).not.toMatch(/^T/m);
+    expect(writeGame(readGames(timed)[0], 'csa')).toContain('\n+7776FU\nT3\n-3334FU\nT0\n%TORYO\nT5\n');
+  });
+
   test('positions, handicaps, several games', () => {
     const sfen = '4k4/9/9/9/9/9/9/9/4K4 w 2r 7';
     expect(readGames(sfen)[0].initialSfen).toContain('4k4/9/9/9/9/9/9/9/4K4 w 2r');

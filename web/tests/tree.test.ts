@@ -54,6 +54,16 @@ describe('game tree', () => {
     expect([...game.nodes()]).toHaveLength(4);
   });
 
+  test('a move after the end of the game is a variation until it is promoted', () => {
+    const [game, end] = tree();
+    game.ending = '投了';
+    const further = game.addLine(end, ['8c8d', '2f2e']);
+    expect([game.mainLine().at(-1), game.ending]).toEqual([end, '投了']);
+    expect(lineThrough(end.children[0]).at(-1)).toBe(further);
+    game.promote(further);
+    expect([game.mainLine().at(-1), game.ending]).toEqual([further, '']);
+  });
+
   test('a variation is promoted and removed', () => {
     const [game, end] = tree();
     const other = game.addLine(game.root, ['7g7f', '8c8d']);

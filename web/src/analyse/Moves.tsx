@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { percent, t } from '../i18n';
 import { notation } from '../settings';
 import { gradeOf, lossOf, MARKS, type Grade } from '../shogi/grades';
-import { blackWinRate, type Node } from '../shogi/tree';
+import { blackWinRate, continuation, variations, type Node } from '../shogi/tree';
 import { memo } from '../ui/memo';
 import { Button, Menu } from '../ui/parts';
 import { back, changed, forward, game, go, hidesEngine, node, orientation, promote, remove, scored, toEnd, toStart, version } from './state';
@@ -71,7 +71,7 @@ function moveProps(at: Node): MoveProps {
 /** A variation as inline text, with its subvariations in parentheses. */
 function Variation({ from }: { from: Node }) {
   const items = [];
-  for (let at: Node | undefined = from; at; at = at.children[0]) {
+  for (let at: Node | undefined = from; at; at = continuation(at)) {
     const here: Node = at;
     items.push(
       <button
@@ -86,7 +86,8 @@ function Variation({ from }: { from: Node }) {
       </button>,
     );
     if (here.comment) items.push(<span key={`c${here.id}`} class="inline-comment">{here.comment}</span>);
-    for (const other of here.children.slice(1))
+    if (here.ending?.isFirst) items.push(<span key={`e${here.id}`} class="inline-comment">{endingText(here.ending.text, here.sfen)}</span>);
+    for (const other of variations(here))
       items.push(
         <span key={`v${other.id}`} class="sub">
           (<Variation from={other} />)
@@ -109,13 +110,14 @@ export function MoveList() {
   }, [node.value]);
   const rows = [<Move key={root.id} move={moveProps(root)} />];
   if (root.comment) rows.push(<p key="c0" class="comment">{root.comment}</p>);
-  for (let at = root; at.children.length; at = at.children[0]) {
-    const [main, ...others] = at.children;
-    rows.push(<Move key={main.id} move={moveProps(main)} />);
-    if (main.comment) rows.push(<p key={`c${main.id}`} class="comment">{main.comment}</p>);
+  for (let at: Node | undefined = root; at; at = continuation(at)) {
+    const main = continuation(at);
+    const others = variations(at);
+    if (main) rows.push(<Move key={main.id} move={moveProps(main)} />);
+    if (main?.comment) rows.push(<p key={`c${main.id}`} class="comment">{main.comment}</p>);
     if (others.length)
       rows.push(
-        <div key={`o${main.id}`} class="variations">
+        <div key={`o${others[0].id}`} class="variations">
           {others.map(other => (
             <div key={other.id} class="variation">
               <Variation from={other} />

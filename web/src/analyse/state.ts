@@ -6,7 +6,7 @@ import { analysisEngine, engineFields, engineId, searchEngine } from '../engines
 import { multipv, showThreats } from '../settings';
 import { lossOf, mistakes } from '../shogi/grades';
 import { positionKey, START, turnOf, type Color } from '../shogi/position';
-import { GameTree, lineThrough, movesTo, pathTo, type Node } from '../shogi/tree';
+import { continuation, GameTree, lineThrough, movesTo, pathTo, variations, type Node } from '../shogi/tree';
 import { screen } from '../router';
 import { connection } from '../socket';
 import { notify } from '../ui/notices';
@@ -97,12 +97,12 @@ export function toSibling(step: 1 | -1): void {
 /** Goes back to where the variation left the main line. */
 export function leaveVariation(): void {
   const path = pathTo(node.value);
-  const fork = path.findIndex(n => n.parent && n.parent.children[0] !== n);
+  const fork = path.findIndex(n => n.parent && continuation(n.parent) !== n);
   if (fork > 0) go(path[fork - 1]);
 }
 
 export function enterVariation(): void {
-  go(node.value.children[1] ?? node.value.children[0]);
+  go(variations(node.value)[0] ?? node.value.children[0]);
 }
 
 export function changed(): void {

@@ -26,7 +26,7 @@ import {
 import { t } from '../i18n';
 import { isHandicap } from './handicaps';
 import { START } from './position';
-import { GameTree, ownComment, type Headers, type Node } from './tree';
+import { GameTree, ownComment, type Ending, type Headers, type Node } from './tree';
 
 export type Format = 'kif' | 'ki2' | 'csa' | 'usi' | 'sfen' | 'jkf';
 
@@ -194,10 +194,7 @@ function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain:
       const { move } = sibling;
       const onMain = main && sibling === start;
       if (!(move instanceof Move)) {
-        if (onMain) {
-          game.ending = formatSpecialMove(move);
-          if (sibling.elapsedMs) game.endingMs = sibling.elapsedMs;
-        }
+        above.ending = { text: formatSpecialMove(move), timeMs: sibling.elapsedMs || undefined, isFirst: sibling === start };
         if (sibling.comment) above.comment = [above.comment, sibling.comment.trimEnd()].filter(Boolean).join('\n');
         continue;
       }
@@ -233,6 +230,7 @@ function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
   const queue: [Node, ImmutableNode][] = [[game.root, record.first]];
   for (let item = queue.shift(); item; item = queue.shift()) {
     const [node, at] = item;
+    if (node.ending?.isFirst) appendEnding(record, at, node.ending);
     for (const child of node.children) {
       record.gotoNode(at);
       const move = record.position.createMoveByUSI(child.usi);
@@ -242,33 +240,65 @@ function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
       if (child.bookmark) record.current.bookmark = child.bookmark;
       queue.push([child, record.current]);
     }
+    if (node.ending && !node.ending.isFirst) appendEnding(record, at, node.ending);
   }
   record.resetAllBranchSelection();
   record.goto(Number.MAX_SAFE_INTEGER);
-  const ending = ENDINGS[game.ending];
-  if (ending && ending !== SpecialMoveType.START) {
-    record.append(ending);
-    if (game.endingMs) record.current.setElapsedMs(game.endingMs);
-  }
   return record;
+}
+
+function appendEnding(record: GameRecord, at: ImmutableNode, { text, timeMs }: Ending): void {
+  const type = ENDINGS[text];
+  if (!type || type === SpecialMoveType.START) return;
+  record.gotoNode(at);
+  record.append(type);
+  if (timeMs) record.current.setElapsedMs(timeMs);
 }
 
 export function writeGame(game: GameTree, format: Format, comment: (node: Node) => string = ownComment): string {
   const record = toRecord(game, comment);
   switch (format) {
     case 'kif':
-      return exportKIF(record);
+      return withoutEmptyTimesOfKif(exportKIF(record));
     case 'ki2':
       return exportKI2(record);
     case 'csa':
-      return withStartTime(exportCSA(record), game.headers.date);
+      return withStartTime(withoutEmptyTimesOfCsa(exportCSA(record)), game.headers.date);
     case 'jkf':
-      return exportJKFString(record);
+      return withoutEmptyTimesOfJkf(exportJKFString(record));
     case 'usi':
       return record.getUSI({ startpos: true, allMoves: true }) + '\n';
     case 'sfen':
       return record.sfen + '\n';
   }
+}
+
+// These remove the times of lines in which no move has one: tsshogi writes 0:00 for them.
+
+const withoutEmptyTimesOfKif = (text: string): string =>
+  text
+    .split(/^(?=変化：)/m)
+    .map(line => (/^ *\d+ .*\((?! *0:00\/)[\d: ]+\/[\d:]+\)\+?$/m.test(line) ? line : line.replace(/^( *\d+ .*?) *\( *0:00\/[\d:]+\)(\+?)$/gm, '$1$2')))
+    .join('');
+
+const withoutEmptyTimesOfCsa = (text: string): string => (/^T0*[1-9]/m.test(text) ? text : text.replace(/^T0\n/gm, ''));
+
+interface JkfMove {
+  time?: { now: { h?: number; m: number; s: number } };
+  forks?: JkfMove[][];
+}
+
+function withoutEmptyTimesOfJkf(text: string): string {
+  const record = JSON.parse(text) as { moves: JkfMove[] };
+  for (const lines = [record.moves]; lines.length; ) {
+    const line = lines.pop()!;
+    const isTimed = line.some(({ time }) => time && (time.now.h || time.now.m || time.now.s));
+    for (const move of line) {
+      if (!isTimed) delete move.time;
+      lines.push(...(move.forks ?? []));
+    }
+  }
+  return JSON.stringify(record);
 }
 
 /** Replaces tsshogi's $START_TIME, a time of day only, by the game's date, or removes it. */

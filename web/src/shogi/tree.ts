@@ -27,7 +27,18 @@ export interface Node {
   timeMs?: number;
   /** The record's bookmark on this move. */
   bookmark?: string;
+  ending?: Ending;
   score?: Score;
+}
+
+/** How a line ended after a node. */
+export interface Ending {
+  /** As written in records: 投了, for example. */
+  text: string;
+  /** The time before a resignation, for example. */
+  timeMs?: number;
+  /** Whether the node's children are variations of the ending, not the ending one of its first child. */
+  isFirst: boolean;
 }
 
 export interface Headers {
@@ -52,10 +63,6 @@ export class GameTree {
   headers: Headers = {};
   /** The record's further headers, by tsshogi's keys or their own names: for saving. */
   further = { standard: new Map<string, string>(), custom: new Map<string, string>() };
-  /** How the main line ended, as written in records: 投了, for example. */
-  ending = '';
-  /** The time before a resignation, for example. */
-  endingMs?: number;
   /** The result where the ending doesn't tell: of an adjudicated game, for example. */
   result?: Result;
   /** The name of the file that was opened. */
@@ -65,6 +72,16 @@ export class GameTree {
 
   constructor(readonly initialSfen = START) {
     this.root = { id: nextId++, usi: '', ply: 0, sfen: initialSfen, children: [], comment: '' };
+  }
+
+  /** How the main line ended, as written in records: 投了, for example. */
+  get ending(): string {
+    return this.mainLine().at(-1)!.ending?.text ?? '';
+  }
+
+  set ending(text: string) {
+    const last = this.mainLine().at(-1)!;
+    last.ending = text ? { ...last.ending, text, isFirst: true } : undefined;
   }
 
   /** Returns the child for a move, creating it if necessary; undefined if the move is illegal. */
@@ -100,6 +117,7 @@ export class GameTree {
       const siblings = n.parent.children;
       siblings.splice(siblings.indexOf(n), 1);
       siblings.unshift(n);
+      if (n.parent.ending) n.parent.ending.isFirst = false;
     }
   }
 
@@ -128,10 +146,16 @@ export class GameTree {
 /** The comment as in the record. */
 export const ownComment = (node: Node): string => [node.comment, node.recorded].filter(Boolean).join('\n');
 
+/** The child that continues a node's line; undefined where the line ends. */
+export const continuation = (node: Node): Node | undefined => (node.ending?.isFirst ? undefined : node.children[0]);
+
+/** A node's children that begin variations. */
+export const variations = (node: Node): Node[] => (node.ending?.isFirst ? node.children : node.children.slice(1));
+
 /** The line through a node: from the root to the node, then along first children to the end. */
 export function lineThrough(node: Node): Node[] {
   const line = pathTo(node);
-  for (let n = node.children[0]; n; n = n.children[0]) line.push(n);
+  for (let n = continuation(node); n; n = continuation(n)) line.push(n);
   return line;
 }
 
