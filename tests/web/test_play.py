@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,20 @@ def test_an_engine_replies_and_the_game_is_stored(server: Server) -> None:
         stored = server.http.get(f"/api/games/{game['game']}").json()
         assert stored["result"]["reason"] == "resignation"
         assert stored["summary"]["source"] == "played"
+
+
+def test_the_record_of_a_played_game_has_its_date_and_clock(server: Server) -> None:
+    with server.page() as page:
+        request, game = start(page, clock={"main_ms": 600_000, "byoyomi_ms": 30_000})
+        page.ask("game_move", "ok", game=game["game"], move="7g7f")
+        page.send("game_action", game=game["game"], action="resign")
+        state(page, request, phase="over")
+        address = f"/api/games/{game['game']}/record?format="
+        record = server.http.get(address + "csa").text
+        assert re.search(r"^\$START_TIME:\d{4}/\d\d/\d\d \d\d:\d\d:\d\d$", record, re.MULTILINE)
+        assert "\n$TIME:600+30+0\n" in record
+        record = server.http.get(address + "kif").text
+        assert re.search(r"^開始日時：\d{4}/\d\d/\d\d \d\d:\d\d:\d\d$", record, re.MULTILINE)
 
 
 def test_taking_back_undoes_the_engines_move_too(server: Server) -> None:

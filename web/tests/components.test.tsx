@@ -8,7 +8,7 @@ import { MoveList } from '../src/analyse/Moves';
 import { readFiles } from '../src/analyse/Open';
 import { keptResult } from '../src/analyse/recorded';
 import { analysedComment } from '../src/analyse/save';
-import { followPosition, isSearching, node, noteScore, openGames, preview, scored } from '../src/analyse/state';
+import { followPosition, game, isSearching, node, noteScore, openGames, preview, scored } from '../src/analyse/state';
 import { scoreText, statesResult } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
@@ -292,6 +292,12 @@ test('a game shows players, clocks, actions and the result', async () => {
   expect(sent.at(-1)).toMatchObject({ type: 'game_action', game: 3, action: 'resign' });
   await answer('game_start', { type: 'game', game: { ...state, phase: 'over', result: { winner: 'white', reason: 'resignation', detail: '' } } });
   expect(again.querySelector('.result.lost')?.textContent).toContain('White won by resignation');
+  await click(button(again, 'Analyse the game')); // the library lacks it
+  await vi.waitFor(() => expect([game.value.mainLine().length, game.value.ending, game.value.headers.white]).toEqual([3, '投了', 'net']));
+  const summary = { game: 3, black: 'me', white: 'net', title: '', source: 'played', winner: 'white', end: 'time', plies: 2, started: '2026-05-03T10:11:12', is_studied: false, sfen: START };
+  serve({ 'api/games/3': { summary, sfen: START, moves: state.moves, times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, result: null, record: '' } });
+  await click(button(again, 'Analyse the game'));
+  await vi.waitFor(() => expect([game.value.number, game.value.headers.date]).toEqual([3, '2026/05/03 10:11:12']));
 });
 
 test('a reloaded page rejoins its game; one that the server has closed is forgotten', async () => {
@@ -398,6 +404,8 @@ test('a ladder shows standings; a cell of its cross table selects the games', as
   await click(place.querySelectorAll('.cross .move-link')[1]);
   expect([...place.querySelectorAll('select')].map(s => s.value)).toEqual(['B', 'A']);
   expect(place.querySelectorAll('.board-card')).toHaveLength(1);
+  await click(place.querySelector('.board-card')!);
+  expect(game.value.ending).toBe('投了');
   const at = scaleOf(ladder);
   expect([at(0), at(150)]).toEqual([0, 100]);
   expect(crossTable(ladder.pairings).get('["B","A"]')).toMatchObject({ wins: 3, losses: 7 });

@@ -78,6 +78,7 @@ class Entry:
     def to_game(self) -> Game:
         """Convert to `komadori.records.Game`."""
         plies = len(self.moves)
+        started = {"start_time": _record_time(self.started)} if self.started else {}
         return Game.from_usi(
             self.moves,
             self.sfen,
@@ -85,7 +86,7 @@ class Entry:
             end=_ends().get(self.end, End.UNKNOWN),
             scores_cp=[*self.scores_cp, *[None] * plies][:plies],
             times_ms=[*self.times_ms, *[None] * plies][:plies],
-            headers={"black": self.black, "white": self.white, **self.headers},
+            headers={"black": self.black, "white": self.white, **started, **self.headers},
         )
 
     def with_comments(self) -> Game:
@@ -135,6 +136,16 @@ def result_of(word: str, board: Board) -> tuple[str, str]:
             winner = winner_for(row.outcome, board.turn)
             return _WINNER_NAMES.get(winner, "none"), row.end.name.lower()
     return "none", word
+
+
+def _record_time(started: str) -> str:
+    """Return a time as records have it, in this machine's time zone; other text unchanged."""
+    if "T" not in started:
+        return started
+    try:
+        return datetime.fromisoformat(started).astimezone().strftime("%Y/%m/%d %H:%M:%S")
+    except (OverflowError, ValueError):
+        return started
 
 
 def now() -> str:

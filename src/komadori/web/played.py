@@ -25,6 +25,7 @@ from komadori.web.library import Entry, Library, now
 from komadori.web.opponents import Opponents, SeatedPlayer
 from komadori.web.positions import COLOR_NAMES, read_move, read_position, turn_of
 from komadori.web.shapes import (
+    Clock,
     ClockState,
     GameResult,
     GameState,
@@ -115,7 +116,7 @@ class PlayedGame:
             black=seats[0].state.name,
             white=seats[1].state.name,
             started=now(),
-            headers={"time_control": str(self._conditions)} if clock else {},
+            headers={"time_control": _time_control(clock)} if clock else {},
         )
         self.number = library.add(entry)
 
@@ -543,6 +544,12 @@ class Games:
         games, self._games = list(self._games.values()), {}
         for game in games:
             await game.close()
+
+
+def _time_control(clock: Clock) -> str:
+    """Format a clock as in CSA 3.0: main time, byoyomi and increment in seconds."""
+    parts = (clock.main_ms, clock.byoyomi_ms, clock.increment_ms)
+    return "+".join(f"{ms / 1000:g}" for ms in parts)
 
 
 def _occurrences(board: Board) -> int:

@@ -25,7 +25,7 @@ export function applyRecorded(tree: GameTree, game: Recorded): void {
 }
 
 /** Sets the ending to the word for the server's result, or the result itself if no word states it. */
-function applyResult(tree: GameTree, { winner, end }: Recorded): void {
+export function applyResult(tree: GameTree, { winner, end }: Partial<Result>): void {
   if (!end || !winner || end === 'interrupted' || end === 'unknown') return;
   const result = { winner, end };
   const { sfen } = tree.mainLine().at(-1)!;

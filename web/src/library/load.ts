@@ -6,6 +6,14 @@ import type { Found, StoredGame, StoredStudy } from '../protocol';
 import { treeOf } from '../shogi/played';
 import type { GameTree } from '../shogi/tree';
 
+/** A date as records have it, in this place's time; other text unchanged. */
+export function dateOf(started: string): string {
+  const date = /^\d{4}-\d\d-\d\dT/.test(started) ? new Date(started) : undefined;
+  if (!date || Number.isNaN(date.getTime())) return started;
+  const two = (n: number) => String(n).padStart(2, '0');
+  return `${date.getFullYear()}/${two(date.getMonth() + 1)}/${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
 /** Loads a game with its variations, comments, scores and analysis. */
 export async function loadGame(number: number): Promise<GameTree> {
   const stored = await get<StoredGame>(`games/${number}`);
@@ -27,7 +35,7 @@ export async function loadGame(number: number): Promise<GameTree> {
     if (at && !at.comment) at.comment = comment;
   }
   applyRecorded(tree, { ...stored, winner: summary.winner, end: summary.end });
-  tree.headers = { black: summary.black, white: summary.white, date: summary.started, ...tree.headers };
+  tree.headers = { black: summary.black, white: summary.white, date: dateOf(summary.started), ...tree.headers };
   tree.name = summary.title || [summary.black, summary.white].filter(Boolean).join('-');
   if (summary.is_studied) {
     const study = await get<StoredStudy>(`games/${number}/study`).catch(() => undefined);

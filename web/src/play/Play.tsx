@@ -1,10 +1,12 @@
 // The play screen: games against an engine or between two.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { lineArrows } from '../analyse/arrows';
+import { applyResult } from '../analyse/recorded';
 import { addGames, toEnd } from '../analyse/state';
 import { scoreText } from '../analyse/words';
 import { Board } from '../board/Board';
 import { count, t, word } from '../i18n';
+import { loadGame } from '../library/load';
 import type { GameState } from '../protocol';
 import { notation } from '../settings';
 import { sideText } from '../shogi/handicaps';
@@ -162,7 +164,7 @@ function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
         <div class="toolbar" role="toolbar" aria-label={t('game')}>
           {!isOver && side && (
             <>
-              <Button icon="undo" isWide label={t('play.takeBack')} disabled={game.moves.length < 1} onClick={() => act('take_back')} />
+              <Button icon="undo" isWide label={t('play.takeBack')} disabled={game.moves.length < 1 || game.phase === 'paused'} onClick={() => act('take_back')} />
               <Button icon="bulb" isWide label={t('play.hint')} disabled={!mayMove.value || isAsking.value} onClick={() => void askHint()} />
               {game.can_declare && mayMove.value && <Button icon="flag" isWide class="primary" label={t('play.declare')} onClick={() => act('declare')} />}
               <Button icon="flag" isWide label={t(isSure ? 'play.resignSure' : 'play.resign')} class={isSure ? 'primary' : ''} onClick={() => (isSure ? act('resign') : ask(question))} />
@@ -178,11 +180,7 @@ function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
                 icon="chart"
                 isWide
                 label={t('play.analyse')}
-                onClick={() => {
-                  addGames([treeOf({ ...game, black: game.black.name, white: game.white.name })]);
-                  toEnd();
-                  open('analyse');
-                }}
+                onClick={() => void analyse(game)}
               />
             </>
           )}
@@ -202,6 +200,18 @@ function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
       </div>
     </>
   );
+}
+
+/** Opens a game that is over: as the library has it, or as it was played if it couldn't be saved. */
+async function analyse(game: GameState): Promise<void> {
+  let tree = await loadGame(game.game).catch(() => undefined);
+  if (tree?.mainLine().length !== game.moves.length + 1) {
+    tree = treeOf({ ...game, black: game.black.name, white: game.white.name });
+    applyResult(tree, { winner: game.result?.winner, end: game.result?.reason });
+  }
+  addGames([tree]);
+  toEnd();
+  open('analyse');
 }
 
 export function Play() {

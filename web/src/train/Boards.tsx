@@ -1,5 +1,6 @@
 // A grid of final positions; a click opens the game on the analysis screen.
 import { useEffect, useState } from 'preact/hooks';
+import { applyResult } from '../analyse/recorded';
 import { addGames } from '../analyse/state';
 import { MiniBoard } from '../board/MiniBoard';
 import { get } from '../http';
@@ -42,6 +43,7 @@ export function Boards({ path, query = {}, total }: Props) {
       <ol class="board-grid">
         {games.map(g => {
           const tree = treeOf(g);
+          applyResult(tree, { winner: g.winner, end: g.reason });
           const end = tree.mainLine().at(-1)!;
           return (
             <li key={`${g.index} ${g.black} ${g.white}`}>
