@@ -67,6 +67,17 @@ def test_unreadable_records_are_reported(server: Server) -> None:
     assert problem.get("skipped") or problem.get("detail")
 
 
+def test_an_imported_game_keeps_its_variations(server: Server) -> None:
+    text = "手合割：平手\n   1 ７六歩(77)\n   2 投了\n\n変化：1手\n   1 ２六歩(27)\n"
+    for name, record in (("a.kif", text), ("b.kif", text.split("\n\n")[0])):
+        address = f"/api/records?keep=true&name={name}"
+        number = server.http.post(address, content=record.encode("cp932")).json()["games"][0][
+            "game"
+        ]
+        stored = server.http.get(f"/api/games/{number}").json()
+        assert (stored["moves"], stored["record"]) == (["7g7f"], text)  # stored once
+
+
 def test_a_stored_game_is_found_by_player_result_and_position(server: Server) -> None:
     write = FORMATS["kif"].write
     assert write is not None
