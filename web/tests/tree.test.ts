@@ -39,6 +39,9 @@ describe('positions', () => {
     expect(sfenProblem('9/9/9/9/9/9/9/9/9 b - 1')).toBe('ERR_EMPTY');
     expect(sfenProblem('4k4/4R4/9/9/9/9/9/9/4K4 b - 1')).toBe('ERR_OPPOSITE_CHECK');
     expect(sfenProblem('<script>')).toBeDefined();
+    expect(sfenProblem('4k4/9/9/9/9/9/9/+P8/4K4 b 17P 1')).toBeUndefined();
+    expect(sfenProblem('4k4/9/9/9/9/9/9/+P8/4K4 b 18P 1')).toBe('ERR_TOO_MANY_PIECES');
+    expect(sfenProblem('4k4/9/gg7/9/9/9/9/9/4K4 b 2Gg 1')).toBe('ERR_TOO_MANY_PIECES');
   });
 });
 

@@ -120,6 +120,7 @@ export const en = {
   'setup.ERR_INVALID_PIECE_IN_HAND': 'There is an invalid piece in hand.',
   'setup.ERR_PIECES_MUST_PROMOTE': 'A pawn, lance or knight has no possible move.',
   'setup.ERR_KINGS': 'Each side may have at most one king, and at least one king is required.',
+  'setup.ERR_TOO_MANY_PIECES': 'There are more pieces of a kind than in a set.',
   'setup.ERR_SFEN': 'This is not a valid SFEN.',
   'setup.ERR_BOARD_DIMS': 'The SFEN does not have nine ranks of nine squares.',
   'setup.ERR_BOARD_PIECE': 'The SFEN has an unknown piece.',

@@ -122,6 +122,7 @@ export const ja: Record<keyof typeof en, string> = {
   'setup.ERR_INVALID_PIECE_IN_HAND': '持ち駒にできない駒が駒台にあります。',
   'setup.ERR_PIECES_MUST_PROMOTE': '行き所のない駒があります。',
   'setup.ERR_KINGS': '玉は各側1枚までで、少なくとも1枚は必要です。',
+  'setup.ERR_TOO_MANY_PIECES': '同じ種類の駒が多すぎます。',
   'setup.ERR_SFEN': 'SFEN の形式ではありません。',
   'setup.ERR_BOARD_DIMS': 'SFEN の盤面が9×9ではありません。',
   'setup.ERR_BOARD_PIECE': 'SFEN に不明な駒があります。',

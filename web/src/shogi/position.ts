@@ -24,9 +24,19 @@ export function parsePosition(sfen: string): Position | undefined {
 /** The error code of an SFEN that isn't a playable position; undefined if it is. */
 export function sfenProblem(sfen: string): string | undefined {
   return parseSfen('standard', sfen, true).unwrap(
-    () => undefined,
+    () => (hasTooMany(sfen) ? 'ERR_TOO_MANY_PIECES' : undefined),
     e => e.message,
   );
+}
+
+/** The pieces of a set; kings are counted for each side. */
+const SET: Record<string, number> = { P: 18, L: 4, N: 4, S: 4, G: 4, B: 2, R: 2 };
+
+function hasTooMany(sfen: string): boolean {
+  const [board = '', , hands = ''] = sfen.split(' ');
+  const counts: Record<string, number> = {};
+  for (const [, n, piece] of `${board.replace(/\d/g, ' ')} ${hands}`.toUpperCase().matchAll(/(\d*)([A-Z])/g)) counts[piece] = (counts[piece] ?? 0) + Number(n || 1);
+  return Object.entries(SET).some(([piece, most]) => (counts[piece] ?? 0) > most);
 }
 
 export function turnOf(sfen: string): Color {
