@@ -36,6 +36,19 @@ def test_pages_fit_a_phone(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_long_names_leave_the_results_in_sight(tmp_path: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    name = "runs/resnet5x64/checkpoints/step-00000030"
+    arena.play_match(f"random?name={name}", f"random?name={name}b", games=2, out=tmp_path)
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1440, "height": 1000})
+        page.goto((tmp_path / "index.html").as_uri())
+        assert page.locator("#list").evaluate("e => e.scrollWidth <= e.clientWidth")
+        browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_the_board_follows_the_game_and_needs_no_font(tmp_path: Path) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")
     hostile = "random?name=__DATA__</title><script>document.title='taken'</script>"
