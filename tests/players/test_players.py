@@ -67,6 +67,12 @@ def test_grammar(text: str, expected: PlayerSpec) -> None:
         ("model:uniform?C_init=much", "'much' isn't an integer"),
         ("policy:uniform?temperature=warm", "no number"),
         ("policy:uniform?temperature=-1", "isn't between"),
+        (
+            "alphabeta?BookFile=book.db",
+            "Book_File has no effect on this player, only on the engine",
+        ),
+        ("model:uniform?Const_Playout=9", "Const_Playout has no effect on this player"),
+        ("policy:uniform?OwnBook=true", "OwnBook has no effect on this player"),
         ("one-ply:uniform?temperature=1", "no option 'temperature'"),
     ],
 )

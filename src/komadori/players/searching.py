@@ -104,9 +104,18 @@ def _sets_draw_ply(options: OptionTable, names: Iterable[str]) -> bool:
 
 
 def _preset(options: OptionTable, kind: str, values: Mapping[str, str]) -> None:
-    """Set the options of a player's specification; a model's defaults don't override them."""
+    """Set the options of a player's specification; a model's defaults don't override them.
+
+    Options that only the USI server obeys, such as those of books, are refused.
+    """
     try:
         options.preset(values)
+        for name in values:
+            if options.option(name).scope is Scope.SERVER:
+                raise ValueError(
+                    f"{options.canonical(name)} has no effect on this player, only on the engine "
+                    "that a GUI runs: usi:COMMAND"
+                )
     except ValueError as error:
         raise PlayerSpecError(f"{kind}: {error}") from error
 
