@@ -63,6 +63,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("book make a.kif -o file/x.db", "file is a file, not a folder"),
         ("install-engine junk.onnx", "the engine wouldn't start: "),
         ("bench search --model junk.onnx", "junk.onnx: neither an ONNX model"),
+        (
+            "import file -o out",
+            "file: not a network that can be imported (.pth, .npz, .onnx or .xml)",
+        ),
+        ("train resnet5x65 --data a.kif", "no file resnet5x65, nor a bundled configuration"),
+        ("train resnet5x65 --data a.kif", "such as resnet5x64"),
+        ("loop run nosuch", "no file nosuch, nor a bundled configuration"),
         ("bench inference --backend foo", "'foo' is not one of 'auto', 'openvino'"),
         (
             "evaluate defaul --data a.kif",

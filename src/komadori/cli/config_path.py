@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
-from komadori.shipped import experiment_path
+from komadori.shipped import experiment_names, experiment_path
 
 
 class ConfigPath(click.Path):
@@ -18,4 +20,15 @@ class ConfigPath(click.Path):
         self._folders = folders
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return super().convert(experiment_path(Path(value), self._folders), param, ctx)
+        path = experiment_path(Path(value), self._folders)
+        if path == Path(value) and len(path.parts) == 1 and not path.suffix:
+            names = dict.fromkeys(n for folder in self._folders for n in experiment_names(folder))
+            if not os.path.exists(path):  # noqa: PTH110 (False for a name that no file can have)
+                near = difflib.get_close_matches(path.name, names, n=3) or names
+                self.fail(
+                    f"no file {value}, nor a bundled configuration of that name, such as "
+                    f"{', '.join(near)}",
+                    param,
+                    ctx,
+                )
+        return super().convert(path, param, ctx)

@@ -134,4 +134,5 @@ def _check_source(source: Path) -> None:
     with source.open("rb") as file:
         head = file.read(4)
     if not head.startswith((b"PK", b"\x80")):  # the first byte of a pickle of protocol 2 or later
-        raise click.ClickException(f"{source}: neither a torch checkpoint (.pth) nor an .npz file")
+        known = f".pth, .npz, {' or '.join(EXPORTED)}"
+        raise click.ClickException(f"{source}: not a network that can be imported ({known})")
