@@ -6,6 +6,7 @@ import json
 import threading
 from dataclasses import replace
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 from komadori import records
 from komadori.cli.linear import command as group
 from komadori.generate import distillation
-from komadori.generate.distillation import NETWORK, Distillation, Settings
+from komadori.generate.distillation import NETWORK, Distillation, Settings, _write_array
 from komadori.linear.nnue_weights import NnueWeights
 from komadori.rules import Board
 
@@ -144,6 +145,28 @@ def test_a_run_from_before_searched_labels_resumes(teacher, source, tmp_path) ->
     (tmp_path / "run.json").write_text(json.dumps(card))
     resumed, _ = run(SMALL, teacher, source, tmp_path, start=teacher, resume=True)
     assert resumed.is_done
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_positions_are_written_whole_or_not_at_all(tmp_path) -> None:
+    """On a full disk, which numpy doesn't notice when it writes to a file itself."""
+    path = tmp_path / "positions.npy"
+    array = np.arange(60, dtype=np.uint8).reshape(-1, 4)
+    _write_array(path, array)
+    assert np.array_equal(np.load(path), array)
+    with pytest.raises(OSError, match="No space left"):
+        _write_array(Path("/dev/full"), array)
+
+
+def test_damaged_positions_are_searched_again(teacher, source, tmp_path) -> None:
+    whole, _ = run(SMALL, teacher, source, tmp_path / "whole", start=teacher)
+    begun = Distillation(SMALL, teacher, [source], tmp_path / "cut", resume=False, start=teacher)
+    path = tmp_path / "cut" / "positions" / "000002.npy"
+    begun.run(stop=path.exists)
+    assert begun.chunk == 2
+    path.write_bytes(path.read_bytes()[:-40])
+    resumed, _ = run(SMALL, teacher, source, tmp_path / "cut", start=teacher, resume=True)
+    assert resumed.weights().content == whole.weights().content
 
 
 def test_every_other_chunk_is_of_the_learners_searches(

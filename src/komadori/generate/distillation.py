@@ -28,7 +28,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -343,11 +344,10 @@ class Distillation:
             if k in self._kept:
                 continue
             path = self._positions_path(k)
-            if path.exists():
-                positions = np.load(path, allow_pickle=False)
-            elif k < number:
+            positions = _read_array(path)
+            if positions is None and k < number:
                 continue  # lost; the run goes on with the others
-            else:
+            if positions is None:
                 every = self.settings.own_every
                 is_own = every > 0 and k > 0 and k % every == every - 1
                 player = Evaluation("nnue", self.folder / NETWORK) if is_own else self._teacher
@@ -355,8 +355,7 @@ class Distillation:
                 if found is None:
                     return False
                 positions = found
-                with atomic_writer(path) as file:
-                    np.save(file, positions, allow_pickle=False)
+                _write_array(path, positions)
             self._kept[k] = self._data(positions)
         return True
 
@@ -459,6 +458,22 @@ class Distillation:
         self._average[:] = state["average"]
         self.model.steps, self.chunk = (int(n) for n in state["numbers"])
         self.weights().save(self.folder / NETWORK)  # of this chunk, if the run was killed between
+
+
+def _write_array(path: Path, array: NDArray[Any]) -> None:
+    """Write a .npy file atomically. Raises OSError."""
+    with atomic_writer(path) as file:
+        # Given a file, numpy writes around it and loses the errors of a full disk.
+        np.save(cast("IO[bytes]", SimpleNamespace(write=file.write)), array, allow_pickle=False)
+
+
+def _read_array(path: Path) -> NDArray[Any] | None:
+    """Read a .npy file; None if it is missing or damaged."""
+    try:
+        array: NDArray[Any] = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return array
 
 
 def _split(sources: Sequence[Path]) -> tuple[Hcps, Hcps]:
