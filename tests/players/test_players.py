@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from komadori.players import PlayerSpec, PlayerSpecError, evaluators, fingerprint, make
+from komadori.players.player import Decision
 from komadori.players.searching import SearchPlayer
 from komadori.players.simple import PIECE_CP, gain_cp, material_cp
 from komadori.rules import Board, Move
@@ -201,6 +205,37 @@ def test_model_player_keeps_its_nodes() -> None:
     player.close()
     player = make("model:uniform")
     assert player.play(Board(), GoCommand(nodes=30)).nodes == 30
+    player.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("play", (Board(), GO)),
+        ("set_options", ({"MultiPV": "2"},)),
+        ("new_game", ()),
+        ("close", ()),
+    ],
+)
+def test_a_player_in_use_refuses_other_threads(name: str, arguments: tuple[Any, ...]) -> None:
+    player = make("model:uniform")
+    assert isinstance(player, SearchPlayer)
+    stop, found = threading.Event(), list[Decision]()
+    player.stop = stop
+    board = Board()
+    board.push_usi("7g7f")
+    thread = threading.Thread(
+        target=lambda: found.append(player.play(board, GoCommand(infinite=True)))
+    )
+    thread.start()
+    time.sleep(0.2)
+    try:
+        with pytest.raises(RuntimeError, match="already playing; use one player per thread"):
+            getattr(player, name)(*arguments)
+    finally:
+        stop.set()
+        thread.join()
+    assert found[0].move in board.legal_moves
     player.close()
 
 

@@ -4,6 +4,7 @@ error, not the end of the process."""
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -48,6 +49,40 @@ def test_a_searcher_in_use_rejects_what_would_change_it(kind: str, other: str) -
     assert all(MESSAGE in error for error in errors)
     searcher.set_position(Board())
     assert searcher.search(Limits(nodes=10)).best_move is not None
+    searcher.close()
+
+
+def test_a_tree_search_in_use_keeps_its_tree() -> None:
+    searcher = MAKE["puct"]()
+    errors: list[str] = []
+
+    def on_info(_info: Info) -> None:
+        with pytest.raises(RuntimeError) as caught:
+            searcher.close()
+        errors.append(str(caught.value))
+
+    result = searcher.search(Limits(nodes=300), on_info)
+    assert result.best_move is not None
+    assert errors
+    assert MESSAGE in errors[0]
+    searcher.close()
+
+
+def test_a_tree_search_is_not_closed_by_another_thread() -> None:
+    searcher = MAKE["puct"]()
+    stop, found = threading.Event(), list[search.SearchResult]()
+    thread = threading.Thread(
+        target=lambda: found.append(searcher.search(Limits(infinite=True), None, stop))
+    )
+    thread.start()
+    time.sleep(0.2)
+    try:
+        with pytest.raises(RuntimeError, match=MESSAGE):
+            searcher.close()
+    finally:
+        stop.set()
+        thread.join()
+    assert found[0].best_move is not None
     searcher.close()
 
 

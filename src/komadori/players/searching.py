@@ -20,7 +20,14 @@ from komadori.players.player import (
 from komadori.players.searchers import SEARCHERS
 from komadori.players.spec import PlayerSpec, PlayerSpecError
 from komadori.search.defaults import PLAYER_NODES
-from komadori.search.protocol import Info, Limits, Searcher, SearchResult
+from komadori.search.protocol import (
+    Info,
+    Limits,
+    OneAtATime,
+    Searcher,
+    SearchResult,
+    one_at_a_time,
+)
 from komadori.usi.limits import search_limits
 from komadori.usi.options import NetworkOptions, OptionTable, Scope, option_table
 from komadori.usi.protocol import GoCommand
@@ -34,8 +41,14 @@ PLAYER_HASH_MB = 64
 
 
 @names_arguments
-class SearchPlayer(Named):
-    """Plays with a searcher, under its own limits or the match's."""
+class SearchPlayer(Named, OneAtATime):
+    """Plays with a searcher, under its own limits or the match's.
+
+    A call while another thread uses the player raises RuntimeError: it would change the position
+    that is being searched.
+    """
+
+    BUSY = "the player is already playing; use one player per thread"
 
     def __init__(
         self,
@@ -49,6 +62,7 @@ class SearchPlayer(Named):
         """`has_draw_ply`: whether the user set the searcher's draw ply. `changing`: the options
         that can change between games.
         """
+        super().__init__()
         self.name = name
         #: Stops the running search; the player's owner may set it.
         self.stop: threading.Event | None = None
@@ -58,6 +72,7 @@ class SearchPlayer(Named):
         self._has_draw_ply = has_draw_ply
         self._changing = changing
 
+    @one_at_a_time
     def set_options(self, values: Mapping[str, str]) -> None:
         self._options_between_games().set(values)
 
@@ -69,11 +84,13 @@ class SearchPlayer(Named):
             raise PlayerSpecError(f"{self.name} has no options that can change between games")
         return self._changing
 
+    @one_at_a_time
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         if not self._has_draw_ply:
             _set_draw_ply(self._searcher, draw_ply)
         self._searcher.new_game()
 
+    @one_at_a_time
     def play(self, board: Board, go: GoCommand) -> Decision:
         go = effective_limits(self._limits, go)
         if go == GoCommand():
@@ -92,6 +109,7 @@ class SearchPlayer(Named):
             pv=tuple(move.usi() for move in info.pv) if info else (),
         )
 
+    @one_at_a_time
     def close(self) -> None:
         self._searcher.close()
         if self._on_close is not None:
@@ -178,6 +196,7 @@ class LookPlayer(SearchPlayer):
         super().__init__(make(None), name, None, on_close)
         self._make = make
 
+    @one_at_a_time
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         self._searcher = self._make(seed)
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from komadori.rules import Board, Move
 from komadori.wording import check_type, names_arguments
@@ -88,24 +88,26 @@ class StopEvent(threading.Event):
 
 
 class OneAtATime:
-    """A searcher whose `one_at_a_time` methods exclude each other."""
+    """An object whose `one_at_a_time` methods exclude each other, such as a searcher."""
+
+    BUSY: ClassVar[str] = "the searcher is already searching; use one searcher per thread"
 
     def __init__(self) -> None:
         self._in_use = threading.Lock()
 
 
 def one_at_a_time(method: M) -> M:
-    """Decorate a method that needs the searcher for itself.
+    """Decorate a method that needs its object for itself.
 
-    It raises RuntimeError while another such method runs, in another thread or as the caller of
-    `on_info`.
+    It raises RuntimeError (`BUSY`) while another such method runs, in another thread or as the
+    caller of `on_info`.
     """
 
     @functools.wraps(method)
     def exclusive(self: OneAtATime, *arguments: Any, **options: Any) -> Any:
         lock = self._in_use
         if not lock.acquire(blocking=False):
-            raise RuntimeError("the searcher is already searching; use one searcher per thread")
+            raise RuntimeError(self.BUSY)
         try:
             return method(self, *arguments, **options)
         finally:
@@ -197,5 +199,8 @@ class Searcher(Protocol):
         ...
 
     def close(self) -> None:
-        """Release memory and threads. The owner closes the evaluator."""
+        """Release memory and threads. The owner closes the evaluator.
+
+        During a search it ends the search, or raises RuntimeError.
+        """
         ...

@@ -137,6 +137,7 @@ class PuctSearcher(OneAtATime):
         limits, self._ponderhit = self._ponderhit, None
         return limits
 
+    @one_at_a_time
     def close(self) -> None:
         self.reclaimer.wait()
         self._mate.forget()
