@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,39 @@ def test_an_engine_beyond_its_time_is_stopped_first(toy: list[str]) -> None:
         thought = engine.think(STARTPOS, [], GoCommand(infinite=True), 0.2)
         assert thought.best.move == "2g2f"
         assert thought.time_ms >= 200
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("think", (STARTPOS, [], GoCommand(), 5.0)),
+        ("new_game", ()),
+        ("set_option", ("Depth", "2")),
+        ("set_known_options", ({"Depth": "2"},)),
+    ],
+)
+def test_an_engine_in_use_refuses_other_threads_but_can_be_closed(
+    name: str, arguments: tuple[Any, ...], toy: list[str]
+) -> None:
+    engine = UsiEngine([*toy, "late"])
+    errors: list[BaseException] = []
+
+    def think() -> None:
+        try:
+            engine.think(STARTPOS, [], GoCommand(infinite=True), 30.0)
+        except EngineError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=think)
+    thread.start()
+    time.sleep(0.2)
+    try:
+        with pytest.raises(RuntimeError, match="already in use; use one engine per thread"):
+            getattr(engine, name)(*arguments)
+    finally:
+        engine.close()
+        thread.join()
+    assert [type(error) for error in errors] == [EngineDiedError]
 
 
 def test_a_hung_engine_is_given_up_and_killed(

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol, overload
 
+from komadori.search.protocol import OneAtATime, one_at_a_time
 from komadori.usi import protocol
 from komadori.usi.protocol import BestMove, GoCommand, InfoLine, OptionLine, UsiSyntaxError
 from komadori.usi.reaper import reaper
@@ -358,8 +359,14 @@ class LineProcess:
 
 
 @names_arguments
-class UsiEngine:
-    """A USI engine. Adapters override the methods under "quirks"."""
+class UsiEngine(OneAtATime):
+    """A USI engine. Adapters override the methods under "quirks".
+
+    One thread uses an engine at a time; a call meanwhile raises RuntimeError, except `close`, which
+    any thread may use to end the engine.
+    """
+
+    BUSY = "the engine is already in use; use one engine per thread"
 
     #: Options set before isready unless the caller sets them.
     DEFAULT_OPTIONS: ClassVar[Mapping[str, str]] = {}
@@ -376,6 +383,7 @@ class UsiEngine:
         `options` that the engine doesn't declare raise EngineError, so that a typo in the
         conditions of a match is noticed. `startup_s` limits the handshake and loading, separately.
         """
+        super().__init__()
         words = split_command(command) if isinstance(command, str) else list(command)
         folder = str(Path(words[0]).parent) if os.sep in words[0] else None
         self.name = name or Path(words[0]).name
@@ -436,7 +444,7 @@ class UsiEngine:
                     raise self._unknown_option(name)
                 if not name.startswith("USI_"):
                     continue
-            self.set_option(name, value)
+            self._send_option(name, value)
 
     def declared_option(self, name: str) -> OptionLine:
         """Return an option as the engine declares it. Raises EngineError if it doesn't."""
@@ -449,12 +457,17 @@ class UsiEngine:
         known = ", ".join(sorted(self.declared))
         return EngineError(f"{self.name} has no option {name}; it has: {known}")
 
+    @one_at_a_time
     def set_known_options(self, values: Mapping[str, str]) -> None:
         """Send options declared by the engine. Raises EngineError for others."""
         self._set_options(values, set(values))
 
+    @one_at_a_time
     def set_option(self, name: str, value: str) -> None:
         """Send an option; the value is ignored for buttons."""
+        self._send_option(name, value)
+
+    def _send_option(self, name: str, value: str) -> None:
         declared = self.declared.get(name)
         if declared is not None and declared.kind == "button":
             self._process.send(f"setoption name {name}")
@@ -467,6 +480,7 @@ class UsiEngine:
         while self._process.read(deadline) != "readyok":
             pass
 
+    @one_at_a_time
     def new_game(self) -> None:
         """Wait until the engine is ready for another game."""
         self._process.pending()
@@ -477,6 +491,7 @@ class UsiEngine:
         """Send the result: `win`, `lose` or `draw`."""
         self._process.send(f"gameover {result}")
 
+    @one_at_a_time
     def think(self, sfen: str, moves: Sequence[str], go: GoCommand, limit_s: float) -> Thought:
         """Send `position` and `go` and wait for the answer; after `limit_s` send `stop`."""
         self._process.pending()
