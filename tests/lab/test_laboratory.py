@@ -593,6 +593,13 @@ def test_train_takes_a_variant(tmp_path, monkeypatch):
         (('name = "slow"', 'name = " slow"'), "variants.name is ' slow'"),
         (('name = "slow"', r'name = "a\nb"'), "variants.name is 'a.nb'"),
         (('name = "slow"', r'name = "\u001b[31m"'), "variants.name is '.x1b"),
+        (("batch_size = 16", "batch_size = 1979-05-27"), "base: a date or time is no setting's"),
+        (("rate = 0.05", "rate = 07:32:00"), "variants.set of fast: a date or time"),
+        (('lower = ["fast"]', ""), "claims: 'A usual rate.*' needs higher and lower"),
+        (('higher = ["slow"]\nlower = ["fast"]', ""), "claims: .* needs higher and lower"),
+        (('higher = ["slow"]\nlower', "equal"), "claims: .* two variants or more in equal"),
+        (('lower = ["fast"]', 'lower = ["slow"]'), "claims: .* names a variant twice"),
+        (('lower = ["fast"]', 'lower = ["fast"]\nwithin = -1'), "claims: .* within above 0"),
         (('name = "slow"', f'name = "{34 * "遅"}"'), "variants.name is '遅*'; 1 to 100 bytes"),
     ],
 )

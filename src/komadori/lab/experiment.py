@@ -194,8 +194,10 @@ def load(path: Path) -> Experiment:
                 f"{path}: variants.name is {name[:MAX_NAME]!r}; 1 to {MAX_NAME} bytes without "
                 "control characters and spaces around them are needed"
             )
+    _check_values(experiment, path)
     _check_measures(experiment, path)
     for claim in experiment.claims:
+        _check_sides(claim, path)
         for name in (*claim.variants, *claim.fails):
             experiment.variant(name)
         sides = sorted((len(claim.higher), len(claim.lower)))
@@ -217,6 +219,29 @@ def load(path: Path) -> Experiment:
         except LabError as error:
             raise LabError(f"{path}: {error}") from error
     return experiment
+
+
+def _check_values(experiment: Experiment, path: Path) -> None:
+    """Raises LabError for settings of TOML's types of dates and times, which no setting has."""
+    tables = [("base", experiment.base)]
+    tables += [(f"variants.set of {one.name}", one.settings) for one in experiment.variants]
+    for key, table in tables:
+        try:
+            json.dumps(table)
+        except TypeError:
+            raise LabError(f"{path}: {key}: a date or time is no setting's value") from None
+
+
+def _check_sides(claim: Claim, path: Path) -> None:
+    """Raises LabError for a claim that compares nothing, or can't hold whatever is measured."""
+    where = f"{path}: claims: {claim.text!r}"
+    has_sides = len(claim.equal) > 1 or (claim.higher and claim.lower)
+    if not (claim.fails or has_sides):
+        raise LabError(f"{where} needs higher and lower, two variants or more in equal, or fails")
+    if len(set(claim.variants)) < len(claim.variants):
+        raise LabError(f"{where} names a variant twice")
+    if claim.within <= 0 or claim.ratio < 0:
+        raise LabError(f"{where} needs within above 0 and ratio of at least 0")
 
 
 def _check_measures(experiment: Experiment, path: Path) -> None:
