@@ -204,6 +204,25 @@ def test_a_result_against_an_opponent_is_the_difference_of_the_sides(
     assert (tuning.wins, tuning.losses, tuning.draws) == (0, 2, 2)
 
 
+def test_an_opponent_that_fails_is_the_one_named(engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "dies.py"
+    path.write_text(ENGINE.replace('print("bestmove"', 'sys.exit("no memory"); print("bestmove"'))
+    opponent = f"usi:{sys.executable} {path}"
+    config = replace(skill(2), opponent=opponent)
+    message = re.escape(f"{opponent}: the engine failed in every pair of games: ")
+    with pytest.raises(WorkerError, match=f"^{message}.*no memory"):
+        tune(engine, config, tmp_path / "out")
+
+
+@pytest.mark.parametrize("opponent", ["usi:/no/such/engine", "model:/no/such.onnx"])
+def test_an_opponent_that_is_missing_leaves_no_folder(
+    opponent: str, engine: str, tmp_path: Path
+) -> None:
+    with pytest.raises((EngineError, OSError), match="/no/such"):
+        tune(engine, replace(skill(2), opponent=opponent), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 DAMAGED_PAIRS: list[dict[str, object]] = [
     {"theta": 3},
     {"theta": {"Skill": 50}},

@@ -218,9 +218,11 @@ def tune(
     """Tune `player`'s options as set by `config` in the folder `out`, resuming existing work.
 
     `on_pair` is called in this thread after each pair of games. Raises ValueError and EngineError,
-    before the first game also for parameters that the player doesn't take, and what the arena
-    raises.
+    before the first game also for parameters that the player doesn't take and for an opponent that
+    can't be made, and what the arena raises.
     """
+    from komadori import players
+
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
     check_limits(config.conditions, [player, config.opponent] if config.opponent else [player])
@@ -228,6 +230,8 @@ def tune(
         config.parameters, config.pairs, config.seed, config.alpha, config.gamma, config.stability
     )
     check_ranges(player, config.parameters)
+    if config.opponent:
+        players.make(config.opponent).close()
     tuning = Tuning(player, config, spsa, [(0, dict(spsa.theta))])
     openings = _openings(config)
     folder = Path(out)
@@ -349,7 +353,7 @@ def _play(
                 yield Job(index, k, openings[k], number % 2 == 0, seeds[index], sides)
 
     played: dict[int, list[GameRecord]] = {}
-    failed_in_a_row, reason = 0, ""
+    failed_in_a_row, failed, reason = 0, "", ""
     last_page = time.monotonic()
     sources = (tuning.player, opponent or tuning.player)
     for record in run_jobs(sources, tuning.config.conditions, jobs(), concurrency):
@@ -363,16 +367,18 @@ def _play(
             row = _finish(tuning, trials.pop(k), games)
         journal.append(row)
         failed_in_a_row = failed_in_a_row + row["failures"] if row["failures"] else 0
-        reason = next((g.detail for g in games if g.reason == "engine_failure"), reason)
+        for game in games:
+            if game.reason == "engine_failure":  # lost by the side that failed
+                failed, reason = sources[game.points == 1.0], game.detail
         if failed_in_a_row >= MAX_FAILURES:
-            raise WorkerError(f"{tuning.player}: {failed_in_a_row} failures in a row: {reason}")
+            raise WorkerError(f"{failed}: {failed_in_a_row} failures in a row: {reason}")
         if on_pair:
             on_pair(tuning)
         if time.monotonic() - last_page > PAGE_EVERY_S:
             write_page(page, tuning)
             last_page = time.monotonic()
     if reason and not tuning.wins + tuning.losses + tuning.draws:
-        raise WorkerError(f"{tuning.player}: the engine failed in every pair of games: {reason}")
+        raise WorkerError(f"{failed}: the engine failed in every pair of games: {reason}")
 
 
 def _finish(tuning: Tuning, trial: Trial, games: Sequence[GameRecord]) -> dict[str, Any]:
