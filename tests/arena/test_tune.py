@@ -9,6 +9,7 @@ import os
 import random
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+import komadori
 from komadori.arena import Conditions, MatchStoreError, WorkerError
 from komadori.arena.spsa import Parameter, Spsa
 from komadori.arena.tune import (
@@ -35,6 +37,8 @@ from komadori.cli.game_options import as_options, parse_clock, with_conditions
 from komadori.cli.tune import EXAMPLE
 from komadori.search.alphabeta import CONSTANTS
 from komadori.usi.client import EngineError
+
+BUNDLED = Path(komadori.__file__).parent / "data" / "models" / "default.onnx"
 
 #: Resigns at once in (100 - Skill) per cent of its games, otherwise shuffles its rook.
 ENGINE = """
@@ -212,6 +216,29 @@ def test_an_opponent_that_fails_is_the_one_named(engine: str, tmp_path: Path) ->
     message = re.escape(f"{opponent}: the engine failed in every pair of games: ")
     with pytest.raises(WorkerError, match=f"^{message}.*no memory"):
         tune(engine, config, tmp_path / "out")
+
+
+def test_a_tuning_goes_on_with_the_opponents_files_elsewhere(tmp_path: Path) -> None:
+    parameter = Parameter("C_init", 144, 50, 400, 10)
+    config = TuneConfig((parameter,), pairs=2, conditions=Conditions(nodes=2, max_plies=10))
+    out, model = tmp_path / "out", tmp_path / "a.onnx"
+    for suffix in (".onnx", ".json"):
+        shutil.copy(BUNDLED.with_suffix(suffix), model.with_suffix(suffix))
+
+    def stop(_: Tuning) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune("model:uniform", replace(config, opponent=f"policy:{model}"), out, on_pair=stop)
+    (tmp_path / "moved").mkdir()
+    for suffix in (".onnx", ".json"):
+        model.with_suffix(suffix).rename((tmp_path / "moved" / "a").with_suffix(suffix))
+    moved = replace(config, opponent=f"policy:{tmp_path / 'moved' / 'a.onnx'}")
+    assert tune("model:uniform", moved, out).finished == 2
+    with pytest.raises(MatchStoreError, match=r"another tuning: opponent: 'policy:.*there, none"):
+        tune("model:uniform", config, out)
+    with pytest.raises(MatchStoreError, match="another tuning: opponent: "):
+        tune("model:uniform", replace(config, opponent="material"), out)
 
 
 @pytest.mark.parametrize("opponent", ["usi:/no/such/engine", "model:/no/such.onnx"])

@@ -68,8 +68,8 @@ class Journal:
         if not isinstance(found, dict):
             raise MatchStoreError(f"{self.path}, line 1: no terms of a {self._work}")
         found = _with_current_paths(found, self._terms)
-        for key, value in self._terms.items():
-            if what := _difference(key, found.get(key), value):
+        for key in [*(key for key in found if key not in self._terms), *self._terms]:
+            if what := _difference(key, found.get(key), self._terms.get(key)):
                 if not has_items:  # the other work failed before its first item
                     self._begin()
                     return
@@ -133,13 +133,16 @@ def _with_current_paths(found: dict[str, Any], expected: Mapping[str, Any]) -> d
     specs = [spec for spec, _ in old]
     if not specs:
         return found
-    named = {"players": specs} if "players" in found else {"player": specs[0]}
+    named: dict[str, Any] = {"players": specs}
+    if "players" not in found:  # a tuning
+        named = dict(zip(("player", "opponent"), specs, strict=False))
     return {**found, **named, "files": [files for _, files in old]}
 
 
 def _sides(terms: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
     """The specification and the files of each player; [] if the terms are damaged."""
-    specs, files = terms.get("players", [terms.get("player")]), terms.get("files", [])
+    tuned = [terms[key] for key in ("player", "opponent") if key in terms]
+    specs, files = terms.get("players", tuned), terms.get("files", [])
     if not isinstance(specs, list) or not _are_tables(files) or len(specs) != len(files):
         return []
     return list(zip(map(str, specs), files, strict=True))
