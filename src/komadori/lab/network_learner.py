@@ -14,6 +14,7 @@ from komadori.lab import measures
 from komadori.lab.learner import Job, Outcome, Progress, Stopwatch
 from komadori.lab.size import FULL_WIDTH, LabError, Size
 from komadori.training import Config, ConfigError, DivergedError, Report, RunResult
+from komadori.training.encoder import interface_of
 
 
 class NetworkLearner:
@@ -37,8 +38,9 @@ class NetworkLearner:
         self, table: Mapping[str, Any], size: Size, seed: int, *, scale: bool, name: str
     ) -> Config:
         whole = json.loads(json.dumps(table))
-        net = whole.get("model", {}).get("net")
-        if scale and isinstance(net, dict) and "channels" in net:
+        model = whole.get("model")
+        net = model.get("net") if isinstance(model, dict) else None
+        if scale and isinstance(net, dict) and type(net.get("channels")) is int:
             net["channels"] = size.channels(net["channels"])
         data = {
             "test_fraction": 0.02,
@@ -53,14 +55,23 @@ class NetworkLearner:
             "tensorboard": False,
         }
         whole["seed"] = seed
+        sections: dict[str, dict[str, Any]] = {"device": {}, "data": data, "loop": loop}
+        for key, defaults in sections.items():
+            section = whole.get(key, {})
+            if not isinstance(section, dict):
+                raise LabError(f"{name}: {key} must be a table, not {section!r}")
+            whole[key] = {**defaults, **section}
         # Batch norm sees whole batches on any number of cores.
-        whole["device"] = {**whole.get("device", {}), "replicas": 1}
-        whole["data"] = {**data, **whole.get("data", {})}
-        whole["loop"] = {**loop, **whole.get("loop", {})}
+        whole["device"]["replicas"] = 1
         try:
-            return training.config_from_dict(whole, name)
+            config = training.config_from_dict(whole, name)
         except ConfigError as error:
             raise LabError(str(error)) from error
+        try:
+            interface_of(config.model.features, config.model.labels)
+        except ConfigError as error:
+            raise LabError(f"{name}: {error}") from error
+        return config
 
     def against(self, config: Config, first: Config) -> Config:
         return config

@@ -447,9 +447,10 @@ def _net(value: Any, key: str, where: str, origin: Mapping[str, str]) -> NetConf
             raise _error(where, f"{key}: {error}") from error
     if not isinstance(value, Mapping) or "family" not in value:
         raise _error(where, f"{key} is a short name or a table with a family")
-    family = FAMILIES.get(value["family"])
+    name = value["family"]
+    family = FAMILIES.get(name) if isinstance(name, str) else None
     if family is None:
         known = ", ".join(sorted(FAMILIES))
-        raise _error(where, f"{key}.family: unknown {value['family']!r}; known: {known}")
+        raise _error(where, f"{key}.family: unknown {name!r}; known: {known}")
     rest = {k: v for k, v in value.items() if k != "family"}
     return _build(family.config, rest, key, where, origin)
