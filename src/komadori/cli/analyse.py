@@ -164,7 +164,7 @@ class _Output:
 @click.option(
     "--time",
     "seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(min=0, min_open=True, max=86_400),
     help="Seconds per position, instead of nodes.",
 )
 @click.option(
