@@ -45,6 +45,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("analyse a.kif --nodes 2 -o file/x", "file is a file, not a folder"),
         ("analyse a.kif --time 0", "'--time': 0.0 is not in the range 0<x<=86400"),
         ("analyse a.kif --time 1e308", "'--time': 1e+308 is not in the range 0<x<=86400"),
+        (
+            "generate teacher --engine x --engine-timeout 1e308 -o a",
+            "'--engine-timeout': 1e+308 is not in the range 0<x<=86400",
+        ),
         ("analyse a.kif --time 1 --nodes 2", "--time"),
         ("mate --file empty.sfen", "empty.sfen: no problem in it"),
         ("bench search --positions -1", "'--positions': -1 is not in the range"),

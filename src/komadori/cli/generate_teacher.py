@@ -96,7 +96,7 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option(
     "--engine-timeout",
     "limit_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(min=0, min_open=True, max=86_400),
     default=60.0,
     show_default=True,
     help="Seconds without a move after which the engine counts as hung.",
