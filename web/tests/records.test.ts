@@ -91,6 +91,55 @@ describe('records', () => {
     expect(writeGame(readGames(timed)[0], 'csa')).toContain('\n+7776FU\nT3\n-3334FU\nT0\n%TORYO\nT5\n');
   });
 
+  const ended = (word: string) => `手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)   ( 0:01/00:00:01)\n   2 ${word}   ( 0:05/00:00:05)\n`;
+
+  test.each(['封じ手', '裁定引分', '時間切れ', '入玉宣言', '最大手数', '引き分け', '反則'])('KIF keeps the ending %s; CSA and JKF have one', word => {
+    const [game] = readGames(ended(word));
+    expect(game.ending).toBe(word);
+    expect(writeGame(game, 'kif')).toContain(`   2 ${word}`);
+    expect(writeGame(game, 'kif')).toMatch(/ 0:05\/00:00:05/);
+    expect(writeGame(game, 'csa')).toMatch(/\n%[A-Z_]+\nT5\n/);
+    expect(writeGame(game, 'jkf')).toContain('"special"');
+    expect(writeGame(game, 'ki2')).toContain(`まで1手で${word}`);
+  });
+
+  test.each<[string, string]>([['+', '反則負け'], ['-', '反則勝ち']])('an illegal action of %s loses', (side, ending) => {
+    const csa = `PI\n+\n+7776FU\n-3334FU\n%${side}ILLEGAL_ACTION\n`; // Black is to move
+    const [game] = readGames(csa);
+    expect(game.ending).toBe(ending);
+    expect(readGames(writeGame(game, 'csa'))[0].ending).toBe(ending);
+    expect(readGames(writeGame(game, 'jkf'))[0].ending).toBe(ending);
+    expect(readGames(JSON.stringify({ header: {}, moves: [{}, { special: `${side}ILLEGAL_ACTION` }] }))[0].ending).toBe(ending);
+  });
+
+  test('an ending of CSA without a word in KIF is an interruption', () => {
+    expect(readGames('PI\n+\n+7776FU\n%MATTA\n')[0].ending).toBe('中断');
+  });
+
+  test.each<[Format, string, string]>([
+    ['kif', 'perpetual_check', 'まで1手で連続王手の千日手により後手の勝ち'],
+    ['ki2', 'adjudication', 'まで1手で裁定により後手の勝ち'],
+    ['kif', 'false_declaration', 'まで1手で後手の反則勝ち'],
+    ['csa', 'time', "'summary:time up:a lose:b win"],
+    ['jkf', 'adjudication', '"comments":["結果：後手の勝ち"]'],
+  ])('%s states a result that the ending does not: %s', (format, end, line) => {
+    const [game] = readGames(`${ended('中断')}\n変化：1手\n   1 ２六歩(27)\n`);
+    game.headers = { black: 'a', white: 'b' };
+    game.result = { winner: 'white', end };
+    const text = writeGame(game, format);
+    expect(text).toContain(line);
+    expect(text.match(/まで|summary|結果/g)).toHaveLength(1);
+    expect(usis(readGames(text)[0])).toEqual(['7g7f']);
+    if (format === 'jkf') expect(readGames(text)[0]).toMatchObject({ result: { winner: 'white', end: 'adjudication' } });
+  });
+
+  test('the event of a CSA record is one in other formats', () => {
+    const [game] = readGames('$EVENT:名人戦\nPI\n+\n+7776FU\n%TORYO\n');
+    expect(game.headers.event).toBe('名人戦');
+    expect(writeGame(game, 'kif')).toContain('棋戦：名人戦');
+    expect(writeGame(game, 'csa').match(/名人戦/g)).toHaveLength(1);
+  });
+
   test('positions, handicaps, several games', () => {
     const sfen = '4k4/9/9/9/9/9/9/9/4K4 w 2r 7';
     expect(readGames(sfen)[0].initialSfen).toContain('4k4/9/9/9/9/9/9/9/4K4 w 2r');

@@ -7,7 +7,7 @@ import { treeOf } from '../shogi/played';
 import type { GameTree } from '../shogi/tree';
 import { notify } from '../ui/notices';
 import { Button, Dialog } from '../ui/parts';
-import { applyRecorded, mayBeAnalysed } from './recorded';
+import { applyRecorded } from './recorded';
 import { addGames } from './state';
 
 const MAX_BYTES = 8 << 20;
@@ -21,7 +21,7 @@ async function readRecord(record: Blob, name: string, title = name): Promise<Gam
   const { decode, readGames, RecordError } = await import('../shogi/records');
   try {
     const games = readGames(decode(await record.arrayBuffer()), title);
-    const read = games.some(mayBeAnalysed) ? await parse(record, name).catch(() => undefined) : undefined;
+    const read = await parse(record, name).catch(() => undefined);
     if (read?.games.length === games.length) games.forEach((tree, i) => applyRecorded(tree, read.games[i]));
     return games;
   } catch (e) {

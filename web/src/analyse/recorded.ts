@@ -1,7 +1,7 @@
 // Analyses that records hold in their comments, as the server reads them.
 import type { RecordedAnalysis } from '../protocol';
 import type { GameTree, Result } from '../shogi/tree';
-import { statesResult, wordOf } from './words';
+import { isKnown, statesResult, wordOf } from './words';
 
 /** What is used of the server's answer. */
 export interface Recorded extends RecordedAnalysis {
@@ -33,7 +33,7 @@ export function applyResult(tree: GameTree, { winner, end }: Partial<Result>): v
   const said = wordOf(result, sfen);
   if (said) tree.ending = said;
   else {
-    tree.ending ||= '中断';
+    if (isKnown(tree.ending)) tree.ending = '中断';
     tree.result = result;
   }
 }
@@ -48,6 +48,3 @@ function setComment(at: GameTree['root'] | undefined, text: string, isSame: bool
   at.recorded = [at.recorded, ...rows].filter(Boolean).join('\n');
   at.comment = text;
 }
-
-/** Whether the server may know more of a game than its moves. */
-export const mayBeAnalysed = (tree: GameTree): boolean => tree.ending === '中断' || tree.mainLine().some(n => n.comment);

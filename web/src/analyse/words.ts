@@ -74,6 +74,9 @@ function winnerOf(outcome: Outcome, sfen: string): Result['winner'] {
   return (outcome === 'win') === (turnOf(sfen) === 'sente') ? 'black' : 'white';
 }
 
+/** Whether an ending is none or one whose meaning is known. */
+export const isKnown = (ending: string): boolean => !ending || ending in ENDINGS;
+
 /** Whether a word of records states a game's end and its winner in the final position. */
 export function statesResult(ending: string, sfen: string, { winner, end }: Result): boolean {
   const stated = ENDINGS[ending];

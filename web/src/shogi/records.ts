@@ -2,6 +2,7 @@
 // SFEN and JKF with variations, comments and times; shogiops, used for the rules, supports neither KI2
 // nor JKF nor variations. Lazy-loaded when the first record is opened or saved.
 import {
+  anySpecialMove,
   detectRecordFormat,
   exportCSA,
   exportJKFString,
@@ -26,7 +27,7 @@ import {
 import { t } from '../i18n';
 import { isHandicap } from './handicaps';
 import { START } from './position';
-import { GameTree, ownComment, type Ending, type Headers, type Node } from './tree';
+import { GameTree, ownComment, type Ending, type Headers, type Node, type Result } from './tree';
 
 export type Format = 'kif' | 'ki2' | 'csa' | 'usi' | 'sfen' | 'jkf';
 
@@ -131,6 +132,19 @@ function checkKifMoves(text: string): void {
   }
 }
 
+/** Swaps the sides of illegal actions: a record names the side that acted, tsshogi expects the one that wins. */
+const namingWinner = (text: string): string => text.replace(/(^%|"special"\s*:\s*")([+-])(?=ILLEGAL_ACTION)/gm, (_, before, side) => before + (side === '+' ? '-' : '+'));
+
+/** Makes the event of a CSA record, which tsshogi takes for a title, the one that pages show. */
+function withEvent(record: GameRecord | Error): GameRecord | Error {
+  const event = record instanceof Error ? undefined : record.metadata.getStandardMetadata(Key.TITLE);
+  if (event && !(record instanceof Error)) {
+    record.metadata.setStandardMetadata(Key.TOURNAMENT, event);
+    record.metadata.setStandardMetadata(Key.TITLE, '');
+  }
+  return record;
+}
+
 function readOne(text: string, format: RecordFormatType): GameRecord | Error {
   switch (format) {
     case RecordFormatType.KIF:
@@ -138,9 +152,9 @@ function readOne(text: string, format: RecordFormatType): GameRecord | Error {
     case RecordFormatType.KI2:
       return importKI2(text);
     case RecordFormatType.CSA:
-      return importCSA(text);
+      return withEvent(importCSA(namingWinner(text)));
     case RecordFormatType.JKF:
-      return importJKFString(text);
+      return importJKFString(namingWinner(text));
     case RecordFormatType.SFEN: {
       const position = RecordPosition.newBySFEN(text.replace(/^(position\s+)?sfen\s+/, ''));
       return position ? new GameRecord(position) : new Error(`Invalid SFEN: ${text}`);
@@ -184,6 +198,11 @@ function fromRecord(record: GameRecord): GameTree {
   return game;
 }
 
+const INTERRUPTED = formatSpecialMove(SpecialMoveType.INTERRUPT);
+
+/** The comments at an interruption in JKF that tell who has won by a ruling. */
+const RULED: Record<string, Result['winner']> = { '結果：先手の勝ち': 'black', '結果：後手の勝ち': 'white', '結果：引き分け': 'draw' };
+
 /** Copies a move, its siblings (linked by `branch`) and all their descendants. Iterative, since a long
  * game would overflow the stack. */
 function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain: boolean): void {
@@ -194,8 +213,12 @@ function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain:
       const { move } = sibling;
       const onMain = main && sibling === start;
       if (!(move instanceof Move)) {
-        above.ending = { text: formatSpecialMove(move), timeMs: sibling.elapsedMs || undefined, isFirst: sibling === start };
-        if (sibling.comment) above.comment = [above.comment, sibling.comment.trimEnd()].filter(Boolean).join('\n');
+        const text = formatSpecialMove(move);
+        // Names of CSA without a word, such as MATTA, are no words of KIF.
+        above.ending = { text: /^[+-]?[A-Z_]+$/.test(text) ? INTERRUPTED : text, timeMs: sibling.elapsedMs || undefined, isFirst: sibling === start };
+        const ruled = RULED[sibling.comment.trim()];
+        if (ruled && onMain) game.result = { winner: ruled, end: 'adjudication' };
+        else if (sibling.comment) above.comment = [above.comment, sibling.comment.trimEnd()].filter(Boolean).join('\n');
         continue;
       }
       const node = game.add(above, move.usi);
@@ -216,7 +239,7 @@ const ENDINGS: Record<string, SpecialMoveType> = Object.fromEntries(
 );
 
 /** Converts a game with all variations. `comment` returns the comment of each node. */
-function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
+function toRecord(game: GameTree, comment: (node: Node) => string, format: Format): GameRecord {
   const record = new GameRecord(RecordPosition.newBySFEN(game.initialSfen) ?? undefined);
   const { headers, further } = game;
   const [black, white] = isHandicap(game.initialSfen) ? [Key.SHITATE_NAME, Key.UWATE_NAME] : [Key.BLACK_NAME, Key.WHITE_NAME];
@@ -230,7 +253,7 @@ function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
   const queue: [Node, ImmutableNode][] = [[game.root, record.first]];
   for (let item = queue.shift(); item; item = queue.shift()) {
     const [node, at] = item;
-    if (node.ending?.isFirst) appendEnding(record, at, node.ending);
+    if (node.ending?.isFirst) appendEnding(record, at, node.ending, format);
     for (const child of node.children) {
       record.gotoNode(at);
       const move = record.position.createMoveByUSI(child.usi);
@@ -240,23 +263,38 @@ function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
       if (child.bookmark) record.current.bookmark = child.bookmark;
       queue.push([child, record.current]);
     }
-    if (node.ending && !node.ending.isFirst) appendEnding(record, at, node.ending);
+    if (node.ending && !node.ending.isFirst) appendEnding(record, at, node.ending, format);
   }
   record.resetAllBranchSelection();
   record.goto(Number.MAX_SAFE_INTEGER);
   return record;
 }
 
-function appendEnding(record: GameRecord, at: ImmutableNode, { text, timeMs }: Ending): void {
+/** Endings without a name in CSA and JKF, with the closest that has one. */
+const NAMED: Partial<Record<SpecialMoveType, SpecialMoveType>> = {
+  [SpecialMoveType.TRY]: SpecialMoveType.ENTERING_OF_KING,
+  [SpecialMoveType.WIN_BY_DEFAULT]: SpecialMoveType.INTERRUPT,
+  [SpecialMoveType.LOSE_BY_DEFAULT]: SpecialMoveType.INTERRUPT,
+};
+
+/** The endings that tsshogi writes as 持将棋 in KIF and KI2. */
+const AS_IMPASSE: ReadonlySet<string> = new Set([SpecialMoveType.MAX_MOVES, SpecialMoveType.DRAW].map(type => formatSpecialMove(type)));
+
+function appendEnding(record: GameRecord, at: ImmutableNode, { text, timeMs }: Ending, format: Format): void {
   const type = ENDINGS[text];
-  if (!type || type === SpecialMoveType.START) return;
+  if (!text || type === SpecialMoveType.START) return;
+  const isWord = (format === 'kif' || format === 'ki2') && (!type || AS_IMPASSE.has(text));
   record.gotoNode(at);
-  record.append(type);
+  record.append(isWord ? anySpecialMove(text) : format === 'csa' || format === 'jkf' ? (NAMED[type] ?? type ?? SpecialMoveType.INTERRUPT) : type);
   if (timeMs) record.current.setElapsedMs(timeMs);
 }
 
 export function writeGame(game: GameTree, format: Format, comment: (node: Node) => string = ownComment): string {
-  const record = toRecord(game, comment);
+  return withResult(writeMoves(game, format, comment), format, game);
+}
+
+function writeMoves(game: GameTree, format: Format, comment: (node: Node) => string): string {
+  const record = toRecord(game, comment, format);
   switch (format) {
     case 'kif':
       return withoutEmptyTimesOfKif(exportKIF(record));
@@ -271,6 +309,41 @@ export function writeGame(game: GameTree, format: Format, comment: (node: Node) 
     case 'sfen':
       return record.sfen + '\n';
   }
+}
+
+const RULINGS: Record<string, readonly [kif: string, csa: string]> = {
+  perpetual_check: ['連続王手の千日手', 'oute_sennichite'],
+  time: ['時間切れ', 'time up'],
+  time_up: ['時間切れ', 'time up'],
+  max_moves: ['最大手数', 'max_moves'],
+  illegal_move: ['反則', 'illegal move'],
+  false_declaration: ['反則', 'illegal move'],
+  declaration: ['入玉', 'kachi'],
+};
+
+/** Adds a result that the ending doesn't tell, as the package writes it. */
+function withResult(text: string, format: Format, game: GameTree): string {
+  const { result, headers, initialSfen } = game;
+  if (!result || result.winner === 'none') return text;
+  const { winner, end } = result;
+  const [kif, csa] = RULINGS[end] ?? ['裁定', 'adjudication'];
+  if (format === 'csa') {
+    const told = (name: string | undefined, own: string) => `${(name ?? '').replace(/:/g, '')} ${winner === 'draw' ? 'draw' : winner === own ? 'win' : 'lose'}`;
+    return `${text}'summary:${csa}:${told(headers.black, 'black')}:${told(headers.white, 'white')}\n`;
+  }
+  const said = Object.keys(RULED).find(comment => RULED[comment] === winner)!;
+  if (format === 'jkf') {
+    const record = JSON.parse(text) as { moves: { special?: string; comments?: string[] }[] };
+    const last = record.moves.at(-1)!;
+    if (last.special) last.comments = [...(last.comments ?? []), said];
+    return JSON.stringify(record);
+  }
+  if (format !== 'kif' && format !== 'ki2') return text;
+  const side = (isHandicap(initialSfen) ? ['下手', '上手'] : ['先手', '後手'])[winner === 'black' ? 0 : 1];
+  const how = winner === 'draw' ? '裁定引分' : kif === '反則' || kif === '入玉' ? `${side}の${kif}勝ち` : `${kif}により${side}の勝ち`;
+  const [main, ...others] = text.split(/^(?=変化：)/m);
+  const moves = main!.trimEnd().replace(/\nまで[^\n]*$/, '');
+  return [`${moves}\nまで${game.mainLine().length - 1}手で${how}\n${others.length ? '\n' : ''}`, ...others].join('');
 }
 
 // These remove the times of lines in which no move has one: tsshogi writes 0:00 for them.
