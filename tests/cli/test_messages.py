@@ -254,7 +254,7 @@ def test_a_terminal_without_a_width_gets_all_lines(
         ("match random random --clock 0/0", "'0/0': a clock without time"),
         ("match random random --clock 0.0001", "'0.0001': a clock without time"),
         ("match random random --adjudicate 0/0", "at least one move of each side"),
-        ("match random random --sprt 5 0", "elo0 must be below elo1"),
+        ("match random random --sprt 5 0", "--sprt: elo0 must be below elo1"),
         ("match random random --records kif", "--records needs --out"),
         ("match random random --records foo -o m", "no record format has the suffix '.foo'"),
         ("match random nosuch:x", "'nosuch:x' is no player"),

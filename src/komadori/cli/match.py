@@ -93,11 +93,14 @@ def command(
     try:
         for spec in (a, b):
             PlayerSpec.parse(spec)
-        test = arena.Sprt(*sprt) if sprt else None
         for suffix in records:
             check_record_suffix(suffix)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    try:
+        test = arena.Sprt(*sprt) if sprt else None
+    except ValueError as error:
+        raise click.UsageError(f"--sprt: {error}") from error
     try:
         read = None
         if openings:
