@@ -1,4 +1,5 @@
 // @vitest-environment happy-dom
+import { h } from 'preact';
 import { act } from 'preact/test-utils';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { answer, button, click, mount, sent, serve, WELCOME } from './page';
@@ -347,6 +348,16 @@ test('of a record with an illegal move, the moves before it are opened', async (
   expect(place.textContent).toContain('line 7: not legal');
   serve({}); // the server finds no game in it either
   expect(await readFiles([new File([kif], 'bad.kif')])).toEqual([]);
+});
+
+test('a file without a game is an error that says why, not an import', async () => {
+  serve({ 'api/games': { games: [], total: 0 }, 'api/records': { format: 'kif', games: [], skipped: ['byte 0: line 1: not a KIF line'] } });
+  const place = await mount(() => h('div', null, h(Library, {}), h(Notices, {})));
+  const input = place.querySelector<HTMLInputElement>('input[type=file]')!;
+  Object.defineProperty(input, 'files', { value: [new File(['junk'], 'junk.kif')] });
+  await act(() => void input.dispatchEvent(new Event('change', { bubbles: true })));
+  await vi.waitFor(() => expect(place.querySelector('.notice.bad')?.textContent).toBe("junk.kif can't be read: byte 0: line 1: not a KIF line"));
+  expect(place.textContent).not.toContain('imported from');
 });
 
 test('the library lists games and filters them by the search text', async () => {

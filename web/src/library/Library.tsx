@@ -85,6 +85,7 @@ export function Library() {
     for (const file of files) {
       try {
         const read = await send<ReadGames>('POST', `records?name=${encodeURIComponent(file.name)}&keep=true`, file);
+        if (!read.games.length) throw new Error(read.skipped[0] ?? t('open.noRecord'));
         notify(t('library.imported', { n: read.games.length, name: file.name }));
         for (const line of read.skipped.slice(0, 3)) notify(t('open.skipped', { reason: line }), 'bad');
       } catch (e) {
