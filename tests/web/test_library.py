@@ -78,6 +78,14 @@ def test_an_imported_game_keeps_its_variations(server: Server) -> None:
         assert (stored["moves"], stored["record"]) == (["7g7f"], text)  # stored once
 
 
+def test_an_imported_game_keeps_what_games_do_not_hold(server: Server) -> None:
+    text = "PI\n+\n+7776FU\n'** 30 -3334FU +2726FU\n%TORYO\n"
+    answer = server.http.post("/api/records?keep=true&name=a.csa", content=text.encode())
+    stored = server.http.get(f"/api/games/{answer.json()['games'][0]['game']}").json()
+    assert stored["record"] == text
+    assert stored["analysis"][0]["lines"][0]["pv"] == ["3c3d", "2g2f"]
+
+
 def test_a_stored_game_is_found_by_player_result_and_position(server: Server) -> None:
     write = FORMATS["kif"].write
     assert write is not None

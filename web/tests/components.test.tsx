@@ -22,6 +22,7 @@ import type { Analysis, LadderInfo, LoopInfo, Players } from '../src/protocol';
 import { engine, language, modelId } from '../src/settings';
 import { connection } from '../src/socket';
 import { sideText } from '../src/shogi/handicaps';
+import { treeOf } from '../src/shogi/played';
 import { START } from '../src/shogi/position';
 import { writeGame } from '../src/shogi/records';
 import { GameTree, ownComment } from '../src/shogi/tree';
@@ -356,8 +357,8 @@ test('a file without a game is an error that says why, not an import', async () 
   const input = place.querySelector<HTMLInputElement>('input[type=file]')!;
   Object.defineProperty(input, 'files', { value: [new File(['junk'], 'junk.kif')] });
   await act(() => void input.dispatchEvent(new Event('change', { bubbles: true })));
-  await vi.waitFor(() => expect(place.querySelector('.notice.bad')?.textContent).toBe("junk.kif can't be read: byte 0: line 1: not a KIF line"));
-  expect(place.textContent).not.toContain('imported from');
+  await vi.waitFor(() => expect([...place.querySelectorAll('.notice.bad')].at(-1)?.textContent).toBe("junk.kif can't be read: byte 0: line 1: not a KIF line"));
+  expect(place.textContent).not.toContain('imported from junk.kif');
 });
 
 test('the library lists games and filters them by the search text', async () => {
@@ -584,4 +585,13 @@ test('labels of an axis have the digits that tell them apart', () => {
   const format = (v: number, more = 0) => v.toPrecision(3 + more);
   expect(tickLabels([0.69295, 0.693, 0.69305], format)).toEqual(['0.6929', '0.6930', '0.6931']);
   expect(tickLabels([0, 5, 10], format)).toEqual(['0.00', '5.00', '10.0']);
+});
+
+test("a player's score is saved once, beside the player's move", () => {
+  const tree = treeOf({ sfen: 'startpos', moves: ['7g7f', '3c3d'], black: 'a', white: 'b', scores_cp: [120, 30], win_rates: [0.6, 0.5] });
+  const [root, first, second] = tree.mainLine();
+  expect([root, first, second].map(n => analysedComment(n!))).toEqual(['', '*評価値=120', '*評価値=-30']);
+  expect(analysedComment(first!, () => [])).toBe('* 120');
+  first!.recorded = '#評価値=120';
+  expect([root, first].map(n => analysedComment(n!))).toEqual(['', '#評価値=120']);
 });

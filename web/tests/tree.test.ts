@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { gradeOf, lossOf, mistakes } from '../src/shogi/grades';
-import { treeOf } from '../src/shogi/played';
+import { applyHeaders, treeOf } from '../src/shogi/played';
 import { legalMoves, parsePosition, passed, play, positionKey, promotion, sfenProblem, START } from '../src/shogi/position';
 import { blackWinRate, GameTree, lineThrough, movesTo, repetitions, type Node } from '../src/shogi/tree';
 
@@ -127,4 +127,11 @@ test("a server game's scores are assigned to the positions before the moves", ()
   const tree = treeOf({ sfen: 'startpos', moves: ['7g7f', '3c3d'], black: 'a', white: 'b', scores_cp: [600, null], win_rates: [0.731, null] });
   expect(tree.root.score).toMatchObject({ cp: 600, winRate: 0.731, pv: ['7g7f'] });
   expect(tree.root.children[0]!.score).toBeUndefined();
+});
+
+test('headers that the server has read are kept, those that pages do not show too', () => {
+  const tree = treeOf({ sfen: 'startpos', moves: [], black: 'a', white: 'b' });
+  applyHeaders(tree, { event: '名人戦', site: '東京', time_limit: '各5時間', opening: '矢倉', 備考: 'x', black: 'a' });
+  expect(tree.headers).toEqual({ black: 'a', white: 'b', event: '名人戦', place: '東京', timeControl: '各5時間' });
+  expect([...tree.further.standard, ...tree.further.custom]).toEqual([['strategy', '矢倉'], ['備考', 'x']]);
 });

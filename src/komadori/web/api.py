@@ -24,7 +24,7 @@ from komadori.web.session import Hub
 from komadori.web.shapes import GameResult, ModelInfo
 from komadori.web.studies import found_shape, load_analysis, mistakes_of, recorded_analysis
 from komadori.web.trainings import match_game
-from komadori.web.uploads import read_upload, text_with_variations
+from komadori.web.uploads import read_upload, record_text
 
 Language = Literal["auto", "ja", "en"]
 Winner = Literal["", "black", "white", "draw", "none"]
@@ -102,7 +102,7 @@ def _records(api: APIRouter, hub: Hub) -> None:
         format, games, skipped = read_upload(data, name)
         entries = [entry_of(game, "imported") for game in games]
         if len(entries) == 1 and not skipped:
-            entries[0].record = text_with_variations(data, format)
+            entries[0].record = record_text(data)
         numbers = [hub.library.add_once(entry) if keep else None for entry in entries]
         return shapes.ReadGames(
             format=format,

@@ -119,7 +119,7 @@ class StoredGame(ScoredMoves, RecordedAnalysis):
     headers: dict[str, str]
     result: GameResult | None
     record: str
-    """The record saved by the page (KIF) or imported, with variations; "" if none."""
+    """The record saved by the page (KIF) or imported; "" if none."""
 
 
 class SaveGame(Shape):

@@ -13,8 +13,6 @@ from komadori.web.errors import RefusedError
 
 #: Formats of uploads.
 TEXT_FORMATS = ("csa", "kif", "ki2", "jkf", "usi")
-#: What begins the variations of a record in each format that has them.
-_VARIATIONS = {"kif": "\n変化", "ki2": "\n変化", "jkf": '"forks"'}
 #: Maximum number of games per upload.
 MAX_GAMES = 500
 #: Maximum number of characters of a record that the library keeps as it is.
@@ -52,11 +50,11 @@ def read_upload(data: bytes, name: str = "") -> tuple[str, list[Game], list[str]
     return format, games, problems
 
 
-def text_with_variations(data: bytes, format: str) -> str:
-    """Return the text of a record with variations, which a `Game` doesn't hold; otherwise ""."""
-    mark = _VARIATIONS.get(format)
-    text = _decoded(data) if mark else ""
-    return text if mark and mark in text and len(text) <= MAX_RECORD else ""
+def record_text(data: bytes) -> str:
+    """Return the text of a record, with what a `Game` doesn't hold, such as variations, bookmarks
+    and lines of play; "" if it is too long."""
+    text = _decoded(data)
+    return text if len(text) <= MAX_RECORD else ""
 
 
 def _format(data: bytes, name: str) -> str:

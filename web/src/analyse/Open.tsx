@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { send } from '../http';
 import { explain, t } from '../i18n';
 import type { ReadGames } from '../protocol';
-import { treeOf } from '../shogi/played';
+import { applyHeaders, treeOf } from '../shogi/played';
 import type { GameTree } from '../shogi/tree';
 import { notify } from '../ui/notices';
 import { Button, Dialog } from '../ui/parts';
@@ -31,7 +31,7 @@ async function readRecord(record: Blob, name: string, title = name): Promise<Gam
     for (const reason of read!.skipped.slice(0, 3)) notify(t('open.skipped', { reason }), 'bad');
     return games.map((g, i) => {
       const tree = treeOf(g);
-      tree.headers = { event: g.headers.event, date: g.headers.start_time, place: g.headers.site, timeControl: g.headers.time_limit, ...tree.headers };
+      applyHeaders(tree, g.headers);
       tree.name = games.length > 1 ? `${title} (${i + 1})` : title;
       const line = tree.mainLine();
       for (const [ply, comment] of Object.entries(g.comments)) if (line[Number(ply)]) line[Number(ply)].comment = comment;

@@ -29,8 +29,8 @@ export function fileName(extension: string): string {
 
 /** A node's comment with its score and line, in ShogiHome's format for KIF and floodgate's for CSA. */
 export function analysedComment(at: Node, inCsa?: typeof csaLine): string {
-  const { score } = at;
-  if (!score) return ownComment(at);
+  const score = at.score?.isPlayers ? undefined : at.score;
+  if (!score) return [ownComment(at), playersScore(at, !!inCsa)].filter(Boolean).join('\n');
   // An analysis of the record stays as it is; floodgate's lines are written anew, in either format.
   if (!inCsa && score.by === undefined && at.recorded && !/^\* /m.test(at.recorded)) return ownComment(at);
   const sign = turnOf(at.sfen) === 'sente' ? 1 : -1;
@@ -39,13 +39,21 @@ export function analysedComment(at: Node, inCsa?: typeof csaLine): string {
     return [at.comment, `* ${sign * cp} ${inCsa(at.sfen, score.pv).join(' ')}`.trim()].filter(Boolean).join('\n');
   }
   const value = score.mate !== undefined ? `${sign * score.mate > 0 ? '+' : '-'}詰${Math.abs(score.mate) < UNKNOWN_LENGTH ? Math.abs(score.mate) : ''}` : `${sign * (score.cp ?? 0) >= 0 ? '+' : ''}${sign * (score.cp ?? 0)}`;
-  const parts = [at.comment, `#評価値=${value}`];
+  const parts = [at.comment, playersScore(at, false), `#評価値=${value}`];
   if (score.pv.length) parts.push(`#読み筋=${japaneseLine(at)}`);
   const loss = lossOf(at);
   const grade = loss === undefined ? undefined : gradeOf(loss);
-  if (grade && at.parent?.score)
+  if (grade && at.parent?.score?.pv.length && score.by !== undefined)
     parts.push(`komadori: ${t(`grade.${grade}`)} −${Math.round(100 * loss!)}; ${t('instead.better')}: ${lineText(at.parent.sfen, at.parent.score.pv, 1, at.parent.usi)}`);
   return parts.filter(Boolean).join('\n');
+}
+
+/** The line for the score that a player gave its move, from Black's view; "" if the comment has a score. */
+function playersScore(at: Node, inCsa: boolean): string {
+  const score = at.parent?.score;
+  if (!score?.isPlayers || score.pv[0] !== at.usi || /評価値|^\* /m.test(ownComment(at))) return '';
+  const cp = (turnOf(at.parent!.sfen) === 'sente' ? 1 : -1) * (score.cp ?? 0);
+  return inCsa ? `* ${cp}` : `*評価値=${cp}`;
 }
 
 function japaneseLine(at: Node): string {

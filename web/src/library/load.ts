@@ -3,7 +3,7 @@ import { applyRecorded } from '../analyse/recorded';
 import { noteScore, scored } from '../analyse/state';
 import { get } from '../http';
 import type { Found, StoredGame, StoredStudy } from '../protocol';
-import { treeOf } from '../shogi/played';
+import { applyHeaders, treeOf } from '../shogi/played';
 import type { GameTree } from '../shogi/tree';
 
 /** A date as records have it, in this place's time; other text unchanged. */
@@ -27,7 +27,11 @@ export async function loadGame(number: number): Promise<GameTree> {
       // Fall back to the stored moves.
     }
   }
-  tree ??= treeOf({ ...stored, black: summary.black, white: summary.white });
+  if (!tree) {
+    tree = treeOf({ ...stored, black: summary.black, white: summary.white });
+    const { start_time: _, ...headers } = stored.headers; // the summary has it
+    applyHeaders(tree, headers);
+  }
   tree.number = number;
   const line = tree.mainLine();
   for (const [ply, comment] of Object.entries(stored.comments)) {

@@ -1,6 +1,6 @@
 // Converts the server's games to game trees.
 import { START } from './position';
-import { GameTree } from './tree';
+import { GameTree, type Headers } from './tree';
 
 export interface Played {
   sfen: string;
@@ -10,6 +10,20 @@ export interface Played {
   scores_cp?: readonly (number | null)[];
   win_rates?: readonly (number | null)[];
   times_ms?: readonly (number | null)[];
+}
+
+const SHOWN: Record<string, keyof Headers> = { event: 'event', start_time: 'date', site: 'place', time_limit: 'timeControl' };
+/** tsshogi's names of headers that pages don't show. */
+const FURTHER: Record<string, string> = { end_time: 'endDatetime', opening: 'strategy' };
+
+/** Sets a game's headers to those that the server has read. */
+export function applyHeaders(tree: GameTree, headers: Record<string, string>): void {
+  for (const [key, value] of Object.entries(headers)) {
+    const shown = SHOWN[key];
+    if (shown) tree.headers[shown] ||= value;
+    else if (FURTHER[key]) tree.further.standard.set(FURTHER[key], value);
+    else if (key !== 'black' && key !== 'white') tree.further.custom.set(key, value);
+  }
 }
 
 /** Builds the tree of a game with the scores that the players reported. */
@@ -26,7 +40,7 @@ export function treeOf(game: Played): GameTree {
       const ms = game.times_ms?.[i];
       if (ms) n.timeMs = ms;
       // A player's score is from its own view and belongs to the position before its move.
-      if (cp !== null && winRate !== null && n.parent) n.parent.score ??= { winRate, cp, pv: [n.usi], nodes: 0 };
+      if (cp !== null && winRate !== null && n.parent) n.parent.score ??= { winRate, cp, pv: [n.usi], nodes: 0, isPlayers: true };
     });
   return tree;
 }

@@ -11,6 +11,8 @@ export interface Score {
   nodes: number;
   /** The engine that found it (`engineId`); undefined for scores stored with the game. */
   by?: string;
+  /** Whether it is the player's own, of the move `pv[0]`: records have it beside that move. */
+  isPlayers?: boolean;
 }
 
 export interface Node {
