@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 from pathlib import Path
 
 import numpy as np
@@ -533,3 +534,13 @@ def test_kif_has_whole_seconds_and_the_time_before_the_end(tmp_path: Path) -> No
     assert again.end_time_ms == 65_000
     write_games(tmp_path / "b.kif", [again])
     assert read_games(tmp_path / "b.kif")[0].end_time_ms == 65_000
+
+
+def test_headers_of_jkf_have_the_names_of_kif(tmp_path: Path) -> None:
+    path = tmp_path / "a.jkf"
+    header = {"下手": "弱", "上手": "強", "戦型": "矢倉", "備考欄": "x"}
+    path.write_text(json.dumps({"header": header, "moves": [{}]}))
+    (game,) = read_games(path)
+    assert (game.black, game.white) == ("弱", "強")
+    assert game.headers["opening"] == "矢倉"
+    assert game.headers["備考欄"] == "x"

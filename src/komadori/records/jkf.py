@@ -14,6 +14,7 @@ import rsshogi.record as rs
 from komadori.records.ends import KIF_WORDS, word_of
 from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
+from komadori.records.kif import HEADERS
 from komadori.records.text import score_comment, take_scores
 from komadori.rules import Board, Move
 
@@ -108,7 +109,9 @@ def read_game(document: str) -> Game:
         for field, key in _FIELDS.items()
         if (value := getattr(record.metadata, field)) is not None
     }
-    headers |= {key: value for key, value in record.metadata.attributes.items() if value}
+    headers |= {
+        HEADERS.get(key, key): value for key, value in record.metadata.attributes.items() if value
+    }
     moves = [(str(entry.move), entry.time_ms, entry.comment) for entry in record.moves]
     comments = {ply: comment for ply, (_, _, comment) in enumerate(moves, 1) if comment}
     if record.initial_comment:
