@@ -182,3 +182,30 @@ def test_an_error_of_a_long_temporary_name_names_the_file(tmp_path: Path) -> Non
     with pytest.raises(OSError, match="too long") as caught:
         write_text(tmp_path / ("a" * 256), "text")
     assert caught.value.filename == str(tmp_path / ("a" * 256))
+
+
+@pytest.mark.parametrize("function", ["open", "ftruncate", "fdopen"])
+def test_an_interrupt_while_the_temporary_file_is_made_leaves_none(
+    function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signal's exception comes out of the call that has just succeeded."""
+    real = getattr(os, function)
+
+    def interrupted(*arguments: object, **options: object) -> None:
+        real(*arguments, **options)
+        monkeypatch.setattr(os, function, real)
+        raise KeyboardInterrupt
+
+    path = tmp_path / "new" / "out.csa"
+    monkeypatch.setattr(os, function, interrupted)
+    with pytest.raises(KeyboardInterrupt), atomic_writer(path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    path = tmp_path / "out.csa"
+    with atomic_writer(path) as other:  # another writer's file stays
+        monkeypatch.setattr(os, function, interrupted)
+        with pytest.raises(KeyboardInterrupt), atomic_writer(path):
+            pass
+        other.write(b"kept")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.csa"]
+    assert path.read_bytes() == b"kept"

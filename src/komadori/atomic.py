@@ -49,10 +49,12 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
         with _named(path):
             _make_folder(target.parent)
             file, temporary = _open_temporary(target)
-    except BaseException:
+            _unfinished[temporary] = made
+    except BaseException as error:
+        if not isinstance(error, Exception):  # interrupted, maybe just after the file was made
+            _discard_unclaimed(target)
         _remove_empty(made)
         raise
-    _unfinished[temporary] = made
     try:
         with _named(path), file:
             yield file
@@ -197,13 +199,28 @@ def _make_folder(folder: Path) -> None:
 
 def _open_temporary(target: Path) -> tuple[BinaryIO, str]:
     """Open a temporary file beside the target with the umask's permissions; return its path too."""
-    for number in range(_MAX_WRITERS):
-        name = f"{_temporary_start(target.name)}{f'.{number}' * bool(number)}.tmp"
-        temporary = str(target.with_name(name))
+    for temporary in _temporary_paths(target):
         file = _claim(temporary)
         if file is not None:
             return file, temporary
     raise OSError(f"{target}: {_MAX_WRITERS} other processes are writing it")
+
+
+def _temporary_paths(target: Path) -> Iterator[str]:
+    for number in range(_MAX_WRITERS):
+        name = f"{_temporary_start(target.name)}{f'.{number}' * bool(number)}.tmp"
+        yield str(target.with_name(name))
+
+
+def _discard_unclaimed(target: Path) -> None:
+    """Remove the target's temporary files that no process writes."""
+    for temporary in _temporary_paths(target):
+        if not os.path.exists(temporary):  # noqa: PTH110
+            return
+        if temporary not in _unfinished and (file := _claim(temporary)) is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)  # noqa: PTH108
+            file.close()
 
 
 def _claim(temporary: str) -> BinaryIO | None:
@@ -231,13 +248,14 @@ def _claim(temporary: str) -> BinaryIO | None:
         if not os.path.samestat(os.fstat(handle), os.stat(temporary)):  # noqa: PTH116
             raise FileNotFoundError
         os.ftruncate(handle, 0)
+        return os.fdopen(handle, "wb")
     except (BlockingIOError, FileNotFoundError):  # being written, or just renamed
         os.close(handle)
         return None
     except BaseException:
-        os.close(handle)
+        with contextlib.suppress(OSError):
+            os.close(handle)
         raise
-    return os.fdopen(handle, "wb")
 
 
 def _lock(handle: int, fcntl: Any) -> bool:

@@ -172,7 +172,7 @@ def test_files_that_cannot_be_analysed_are_named(tmp_path: Path) -> None:
     )
     none = run(path, "--time", "0")
     assert none.exit_code == 2
-    assert "'--time': 0.0 is not in the range x>0" in none.output
+    assert "'--time': 0.0 is not in the range 0<x<=86400" in none.output
 
 
 def test_a_side_without_moves_has_no_summary(tmp_path: Path) -> None:
