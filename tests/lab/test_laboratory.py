@@ -453,9 +453,13 @@ def test_search_shows_how_sharp_the_policy_is(samples, tmp_path, monkeypatch):
         {"model": {"net": "resnet1x8"}, "loop": {"max_steps": 1, "tensorboard": False}}
     )
     result = training.train(config, samples, None, tmp_path / "run")
-    found = measures.root_moves(result, training.split_of(config, samples, None).test)
+    test = training.split_of(config, samples, None).test
+    found = measures.root_moves(result, test)
     assert 1 < found["root_moves"] <= 64
     assert 0 < found["root_fraction"] < 1
+    assert found["root_moves_error"] >= 0
+    monkeypatch.setattr(measures, "SEARCHED", 1)  # one position has no spread
+    assert measures.root_moves(result, test).keys() == found.keys() - {"root_moves_error"}
 
 
 def test_int8_speed_is_added_to_the_records(toy, samples, tmp_path, monkeypatch):

@@ -97,7 +97,8 @@ def root_moves(result: RunResult, test: Part) -> dict[str, float]:
 
     root_moves: mean number of moves visited by `PLAYOUTS` playouts, over `SEARCHED` held-out
     positions of plies 20 to 100, the same for every run of a seed; root_moves_error: its 95 %
-    error by their spread. root_fraction: mean fraction of the visits at the most visited move.
+    error by their spread, missing for a single position. root_fraction: mean fraction of the
+    visits at the most visited move.
     """
     samples = test.samples
     ply = samples.ply[test.rows]
@@ -123,11 +124,10 @@ def root_moves(result: RunResult, test: Part) -> dict[str, float]:
         finally:
             searcher.close()
             evaluator.close()
-    return {
-        "root_moves": float(np.mean(visited)),
-        "root_moves_error": 1.96 * float(np.std(visited, ddof=1)) / len(visited) ** 0.5,
-        "root_fraction": float(np.mean(fractions)),
-    }
+    found = {"root_moves": float(np.mean(visited)), "root_fraction": float(np.mean(fractions))}
+    if len(visited) > 1:
+        found["root_moves_error"] = 1.96 * float(np.std(visited, ddof=1)) / len(visited) ** 0.5
+    return found
 
 
 #: By name, as in an experiment's `extras`.
