@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -62,3 +65,27 @@ def test_auto_selects_the_best_precision(model: Path) -> None:
     evaluator = load(model, backend="onnxruntime", precision="auto")
     assert evaluator.precision == "float32"  # type: ignore[attr-defined]
     evaluator.close()
+
+
+def test_a_full_disk_is_named_and_temporary_names_are_not(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nncf")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("komadori.inference.synthetic.write_random_resnet", fail)
+    full = f"temporary files in {tmp_path}: No space left on device"
+    done = CliRunner().invoke(command, ["inference", "--net", "1x8"])
+    assert (done.exit_code, done.output) == (1, f"Error: {full}\n")
+
+    def fail_in(_nncf: object, _model: Path, path: Path, *_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr("komadori.inference.quantization._write_int8", fail_in)
+    arguments = ["inference", "--model", str(model), "--int8", "--batches", "1", "--time", "0.01"]
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 1
+    assert done.output.splitlines()[-1] == f"Error: tiny.onnx: int8: {full}"

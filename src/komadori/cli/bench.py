@@ -63,9 +63,15 @@ def _model_file(model: Path | None, net: str, channels2: str | int) -> Iterator[
     if blocks < 1 or channels < 1:
         raise click.BadParameter(f"{net!r}: blocks and channels are at least 1")
     with tempfile.TemporaryDirectory() as folder:
-        yield write_random_resnet(
-            Path(folder) / f"random-{net}.onnx", blocks, channels, channels2=int(channels2)
-        )
+        path = Path(folder) / f"random-{net}.onnx"
+        try:
+            write_random_resnet(path, blocks, channels, channels2=int(channels2))
+        except OSError as error:
+            place = path.parent.parent
+            raise click.ClickException(
+                f"temporary files in {place}: {error.strerror or error}"
+            ) from error
+        yield path
 
 
 @contextmanager
@@ -85,7 +91,8 @@ def _int8_of(path: Path) -> Iterator[Path]:
             # Only speed is measured, so accuracy doesn't matter.
             quantize(path, output, samples, calibration=64, held_out=64, tolerance=100)
         except QuantizationError as error:
-            raise click.ClickException(str(error)) from error
+            reason = str(error).removeprefix(f"{output}: ")  # a temporary name
+            raise click.ClickException(f"{path.name}: int8: {reason}") from error
         yield output
 
 
