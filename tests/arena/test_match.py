@@ -221,6 +221,14 @@ def test_openings_of_one_position_are_played_once(tmp_path: Path) -> None:
     assert {game["opening_plies"] for game in played[1:]} == {2, 3}
 
 
+@pytest.mark.parametrize(("plies", "is_said"), [("8", True), ("9", False)])
+def test_a_limit_within_the_openings_is_said(plies: str, is_said: bool) -> None:
+    words = ["match", "random", "material", "--games", "2", "--max-plies", plies]
+    result = CliRunner().invoke(group, words)
+    assert result.exit_code == 0
+    assert (f"games end at ply {plies}, before the openings do" in result.stderr) == is_said
+
+
 @pytest.mark.parametrize(
     ("source", "plies", "text"),
     [

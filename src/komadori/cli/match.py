@@ -81,7 +81,7 @@ def command(
     with options after it, as in  "model:a.onnx?nodes=100"  or  "gnushogi?depth=3".
     """
     from komadori import arena
-    from komadori.arena.openings import distinct, source_text
+    from komadori.arena.openings import RANDOM_PLIES, distinct, source_text
     from komadori.arena.store import check_record_suffix
     from komadori.cluster import ClusterError
     from komadori.players import PlayerSpec
@@ -111,6 +111,13 @@ def command(
                     f"{counted(games // 2, 'pair')} of games: some are played more than once",
                     err=True,
                 )
+        plies = min(len(one.moves) for one in read) if read else opening_plies
+        if conditions.max_plies <= (RANDOM_PLIES if plies is None else plies):
+            say(
+                f"games end at ply {conditions.max_plies}, before the openings do: in some no "
+                "player moves",
+                err=True,
+            )
         with game_progress(terminal) as bar:
             task = bar.add_task("", total=games)
 
