@@ -544,3 +544,11 @@ def test_headers_of_jkf_have_the_names_of_kif(tmp_path: Path) -> None:
     assert (game.black, game.white) == ("弱", "強")
     assert game.headers["opening"] == "矢倉"
     assert game.headers["備考欄"] == "x"
+
+
+def test_jkf_keeps_notes_and_time_limits(tmp_path: Path) -> None:
+    headers = {"black": "A", "time_limit": "各5時間", "備考": "公開対局", "opening": "矢倉"}
+    game = Game.from_usi(["7g7f"], headers=headers)
+    (read,) = write_and_read(tmp_path / "a.jkf", [game])
+    assert read.headers == headers
+    assert '"持ち時間":"各5時間"' in (tmp_path / "a.jkf").read_text(encoding="utf-8")

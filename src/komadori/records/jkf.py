@@ -65,6 +65,9 @@ _FIELDS = {
     "end_date": "end_time",
 }
 
+#: Names of headers that rsshogi keeps as they are.
+_NAMES = {"time_limit": "持ち時間", "opening": "戦型"}
+
 
 def documents(text: str) -> Iterator[tuple[int, str | RecordError]]:
     """Split a text into games: one object, an array of objects, or consecutive objects.
@@ -112,6 +115,10 @@ def read_game(document: str) -> Game:
     headers |= {
         HEADERS.get(key, key): value for key, value in record.metadata.attributes.items() if value
     }
+    for key, value in json.loads(readable).get("header", {}).items():
+        # rsshogi leaves out times that it can't parse, and the note
+        if isinstance(value, str) and value and key != "手合割":
+            headers.setdefault(HEADERS.get(key, key), value)
     moves = [(str(entry.move), entry.time_ms, entry.comment) for entry in record.moves]
     comments = {ply: comment for ply, (_, _, comment) in enumerate(moves, 1) if comment}
     if record.initial_comment:
@@ -175,7 +182,7 @@ def write_jkf(game: Game) -> str:
         start_date=game.headers.get("start_time"),
         end_date=game.headers.get("end_time"),
         attributes={
-            key: value
+            _NAMES.get(key, key): value
             for key, value in game.headers.items()
             if key not in _FIELDS.values() and value
         },
