@@ -94,6 +94,7 @@ def test_a_stored_game_is_found_by_player_result_and_position(server: Server) ->
     again = server.http.post("/api/records?keep=true&name=a.kif", content=data).json()
     number = first["games"][0]["game"]
     assert again["games"][0]["game"] == number  # stored once
+    assert [answer["games"][0]["is_new"] for answer in (first, again)] == [True, False]
     other = {"position": "startpos moves 2g2f 3c3d 7g7f", "black": "100%", "winner": "draw"}
     transposed = server.http.post("/api/games", json=other).json()["game"]
 

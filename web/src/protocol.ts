@@ -539,6 +539,7 @@ export interface ReadGame {
   winner: 'black' | 'white' | 'draw' | 'none';
   end: string;
   game: number | null;
+  is_new: boolean;
   win_rates: (number | null)[];
 }
 

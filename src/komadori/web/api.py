@@ -103,18 +103,18 @@ def _records(api: APIRouter, hub: Hub) -> None:
         entries = [entry_of(game, "imported") for game in games]
         if len(entries) == 1 and not skipped:
             entries[0].record = record_text(data)
-        numbers = [hub.library.add_once(entry) if keep else None for entry in entries]
+        numbers = [hub.library.add_new(entry) if keep else (None, False) for entry in entries]
         return shapes.ReadGames(
             format=format,
             games=[
-                _read_game(game, entry, number)
-                for game, entry, number in zip(games, entries, numbers, strict=True)
+                _read_game(game, entry, number, is_new)
+                for game, entry, (number, is_new) in zip(games, entries, numbers, strict=True)
             ],
             skipped=skipped,
         )
 
 
-def _read_game(game: Game, entry: Entry, number: int | None) -> shapes.ReadGame:
+def _read_game(game: Game, entry: Entry, number: int | None, is_new: bool) -> shapes.ReadGame:
     return shapes.ReadGame(
         **recorded_analysis(game),
         black=entry.black,
@@ -128,6 +128,7 @@ def _read_game(game: Game, entry: Entry, number: int | None) -> shapes.ReadGame:
         winner=entry.winner,  # type: ignore[arg-type]
         end=entry.end,
         game=number,
+        is_new=is_new,
     )
 
 

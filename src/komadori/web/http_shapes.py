@@ -158,6 +158,8 @@ class ReadGame(ScoredMoves, RecordedAnalysis):
     end: str
     game: int | None
     """Its number in the library, if stored."""
+    is_new: bool
+    """Whether it was stored now: the library keeps one game of the same moves and players."""
 
 
 class ReadGames(Shape):

@@ -262,12 +262,16 @@ class Library:
         return game
 
     def add_once(self, entry: Entry) -> int:
-        """Return the number of an identical stored game, else add the game."""
+        """Return the number of a stored game of the same moves and players, else add the game."""
+        return self.add_new(entry)[0]
+
+    def add_new(self, entry: Entry) -> tuple[int, bool]:
+        """As `add_once`; also returns whether the game was added."""
         with self._lock, _reported(self._path):
             row = self._database.execute(
                 "SELECT id FROM games WHERE digest=?", (entry.digest,)
             ).fetchone()
-            return int(row["id"]) if row else self.add(entry)
+            return (int(row["id"]), False) if row else (self.add(entry), True)
 
     def replace(self, game: int, entry: Entry) -> None:
         """Replace a game. Raises RefusedError."""

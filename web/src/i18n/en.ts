@@ -435,6 +435,8 @@ export const en = {
   'library.here': 'Contains the position on the board',
   'library.import': 'Import',
   'library.imported': '{n} games imported from {name}',
+  'library.known': '{n} games of {name} are in the library already, with the same moves and players; kept as they were',
+  'library.known.one': '1 game of {name} is in the library already, with the same moves and players; kept as it was',
   'library.imported.one': '1 game imported from {name}',
   'library.studied': 'with analysis',
   'library.none': 'No games found. Games that you play or analyse appear here.',

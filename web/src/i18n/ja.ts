@@ -437,6 +437,8 @@ export const ja: Record<keyof typeof en, string> = {
   'library.here': '盤上の局面を含む',
   'library.import': '取り込む',
   'library.imported': '「{name}」の {n} 局を取り込みました',
+  'library.known': '「{name}」の {n} 局は、同じ指し手と対局者の棋譜が登録済みのため、そのままにしました',
+  'library.known.one': '「{name}」の 1 局は、同じ指し手と対局者の棋譜が登録済みのため、そのままにしました',
   'library.imported.one': '「{name}」の 1 局を取り込みました',
   'library.studied': '解析済み',
   'library.none': '棋譜がありません。対局や解析をした棋譜がここに表示されます。',

@@ -86,7 +86,10 @@ export function Library() {
       try {
         const read = await send<ReadGames>('POST', `records?name=${encodeURIComponent(file.name)}&keep=true`, file);
         if (!read.games.length) throw new Error(read.skipped[0] ?? t('open.noRecord'));
-        notify(t('library.imported', { n: read.games.length, name: file.name }));
+        const added = read.games.filter(game => game.is_new).length;
+        const known = read.games.length - added;
+        if (added) notify(t('library.imported', { n: added, name: file.name }));
+        if (known) notify(t('library.known', { n: known, name: file.name }));
         for (const line of read.skipped.slice(0, 3)) notify(t('open.skipped', { reason: line }), 'bad');
       } catch (e) {
         notify(t('open.failed', { name: file.name, reason: explain(e as Error) }), 'bad');
