@@ -595,3 +595,12 @@ test("a player's score is saved once, beside the player's move", () => {
   first!.recorded = '#評価値=120';
   expect([root, first].map(n => analysedComment(n!))).toEqual(['', '#評価値=120']);
 });
+
+test('a record of CSA has the headers and the empty lines of comments that the server reads', async () => {
+  const headers = { black_rating: '3500.0', JISHOGI: '27', time_limit: '00:05+00', time_control: '300+0+10' };
+  serve({ 'api/records': { format: 'csa', skipped: [], games: [{ black: 'A', white: 'B', headers, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], comments: { 1: '一\n\n二' }, analysis: [], texts: {}, winner: 'none', end: 'interrupted', game: null }] } });
+  const [game] = await readFiles([new File(["V2.2\nN+A\nN-B\n$TIME:300+0+10\nPI\n+\n+7776FU\n'*一\n'*\n'*二\n"], 'game.csa')]);
+  const { writeGame } = await import('../src/shogi/records');
+  const text = writeGame(game, 'csa');
+  for (const line of ["'black_rate:A:3500.0", '$JISHOGI:27', '$TIME_LIMIT:00:05+00', '$TIME:300+0+10', "'*一\n'*\n'*二", '%CHUDAN']) expect(text).toContain(`\n${line}\n`);
+});

@@ -11,6 +11,7 @@ function read(name: string): GameTree[] {
 }
 
 const usis = (game: GameTree) => game.mainLine().slice(1).map(n => n.usi);
+const ended = (word: string) => `手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)   ( 0:01/00:00:01)\n   2 ${word}   ( 0:05/00:00:05)\n`;
 const expected = usis(read('game.csa')[0]);
 
 describe('records', () => {
@@ -91,7 +92,6 @@ describe('records', () => {
     expect(writeGame(readGames(timed)[0], 'csa')).toContain('\n+7776FU\nT3\n-3334FU\nT0\n%TORYO\nT5\n');
   });
 
-  const ended = (word: string) => `手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)   ( 0:01/00:00:01)\n   2 ${word}   ( 0:05/00:00:05)\n`;
 
   test.each(['封じ手', '裁定引分', '時間切れ', '入玉宣言', '最大手数', '引き分け', '反則'])('KIF keeps the ending %s; CSA and JKF have one', word => {
     const [game] = readGames(ended(word));
@@ -203,4 +203,35 @@ describe('records', () => {
     for (const second of ['ほげ', 'XXXX', '3d', '中断']) expect(() => readGames(`${head}   2 ${second}\n${tail}`)).toThrow('illegal move at ply 2');
     for (const end of ['中断', '謎の終わり']) expect(usis(readGames(`${head}   2 ${end}\n`)[0])).toEqual(['7g7f']);
   });
+});
+
+test('a main line without an ending stays before variations that begin after it', () => {
+  const kif = '手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)\n   2 ３四歩(33)\n\n変化：3手\n   3 ２六歩(27)\n';
+  const [game] = readGames(kif);
+  expect([usis(game), game.ending]).toEqual([['7g7f', '3c3d'], '']);
+  expect(usis(readGames(writeGame(game, 'kif'))[0])).toEqual(['7g7f', '3c3d']);
+  expect(writeGame(game, 'kif')).not.toContain('   3 〈');
+  expect(writeGame(game, 'csa')).not.toMatch(/2726FU|%/);
+  expect(writeGame(game, 'usi')).not.toContain('2g2f');
+  const again = readGames(writeGame(game, 'jkf'))[0];
+  expect(usis(again)).toEqual(['7g7f', '3c3d']);
+  expect(again.mainLine()[2].children).toHaveLength(1);
+});
+
+test('CSA and JKF have all headers of KIF', () => {
+  const names = ['開始日時：2024/05/03', '終了日時：2024/05/03 11:00', '持ち時間：各5時間', '備考：公開', '記録係：X'];
+  const [game] = readGames([...names, '手合割：平手', '手数----', '   1 ７六歩(77)', ''].join('\n'));
+  const csa = writeGame(game, 'csa');
+  for (const line of ['$START_TIME:2024/05/03', '$END_TIME:2024/05/03 11:00', '$TIME_LIMIT:各5時間', '$備考:公開', '$記録係:X']) expect(csa).toContain(`\n${line}\n`);
+  expect(JSON.parse(writeGame(game, 'jkf')).header).toMatchObject({ 持ち時間: '各5時間', 備考: '公開', 記録係: 'X' });
+});
+
+test.each([['不戦勝', 'win', '先手'], ['不戦敗', 'lose', '後手'], ['引き分け', 'draw', '']])('CSA and JKF tell who won by %s', (word, outcome, winner) => {
+  const [game] = readGames(`手合割：平手\n手数----\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 ${word}\n`);
+  expect(writeGame(game, 'csa')).toContain(`'summary:adjudication: ${outcome}:`);
+  expect(writeGame(game, 'jkf')).toContain(winner ? `結果：${winner}の勝ち` : '結果：引き分け');
+});
+
+test.each<Format>(['usi', 'sfen'])('%s holds the moves of a game with any ending', format => {
+  expect(writeGame(readGames(ended('裁定引分'))[0], format)).toBeTruthy();
 });

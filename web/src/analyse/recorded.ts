@@ -1,17 +1,25 @@
 // Analyses that records hold in their comments, as the server reads them.
+import type { RecordFormatType } from 'tsshogi';
 import type { RecordedAnalysis } from '../protocol';
 import type { GameTree, Result } from '../shogi/tree';
+import { applyHeaders } from '../shogi/played';
 import { isKnown, statesResult, wordOf } from './words';
+
+/** tsshogi's `RecordFormatType.CSA`; the library is loaded only where it reads or writes. */
+const CSA: RecordFormatType.CSA = 4;
 
 /** What is used of the server's answer. */
 export interface Recorded extends RecordedAnalysis {
   moves: string[];
+  headers: Record<string, string>;
+  comments: Record<number, string>;
   winner?: Result['winner'];
   end?: string;
 }
 
 /** Sets the scores of the main line, and moves the lines of analyses out of its comments. */
 export function applyRecorded(tree: GameTree, game: Recorded): void {
+  if (tree.readFrom === CSA) applyCsa(tree, game);
   const line = tree.mainLine();
   const differs = game.moves.findIndex((usi, i) => line[i + 1]?.usi !== usi);
   const same = differs < 0 ? line.length : differs + 1;
@@ -24,8 +32,24 @@ export function applyRecorded(tree: GameTree, game: Recorded): void {
   applyResult(tree, game);
 }
 
+/** Sets the headers and the comments of a record of CSA as the server reads them: tsshogi leaves headers and empty
+ * lines out. */
+function applyCsa(tree: GameTree, { headers, comments }: Recorded): void {
+  tree.further.standard.clear();
+  tree.further.custom.clear();
+  if (headers.time_limit) tree.headers.timeControl = headers.time_limit;
+  applyHeaders(tree, headers);
+  const line = tree.mainLine();
+  const dense = (text: string) => text.replace(/\s+/g, '');
+  for (const [ply, text] of Object.entries(comments)) {
+    const at = line[Number(ply)];
+    if (at && at.comment !== text && dense(at.comment) === dense(text)) at.comment = text;
+  }
+}
+
 /** Sets the ending to the word for the server's result, or the result itself if no word states it. */
 export function applyResult(tree: GameTree, { winner, end }: Partial<Result>): void {
+  if (tree.readFrom && end === 'interrupted' && !tree.ending) tree.ending = '中断';
   if (!end || !winner || end === 'interrupted' || end === 'unknown') return;
   const result = { winner, end };
   const { sfen } = tree.mainLine().at(-1)!;

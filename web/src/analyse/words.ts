@@ -83,6 +83,12 @@ export function statesResult(ending: string, sfen: string, { winner, end }: Resu
   return !!stated && stated[0] === (PLAYED_ENDS[end] ?? end) && winnerOf(stated[1], sfen) === winner;
 }
 
+/** The result of a word that states a ruling; undefined for other words. */
+export function rulingOf(ending: string, sfen: string): Result | undefined {
+  const stated = ENDINGS[ending];
+  return stated?.[0] === 'adjudication' ? { end: stated[0], winner: winnerOf(stated[1], sfen) } : undefined;
+}
+
 /** The word of records that states a result; undefined if none does. */
 export const wordOf = (result: Result, sfen: string): string | undefined => Object.keys(ENDINGS).find(word => ENDINGS[word][0] !== 'adjudication' && statesResult(word, sfen, result));
 

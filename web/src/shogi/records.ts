@@ -24,6 +24,7 @@ import {
   SpecialMoveType,
   type ImmutableNode,
 } from 'tsshogi';
+import { rulingOf } from '../analyse/words';
 import { t } from '../i18n';
 import { isHandicap } from './handicaps';
 import { START } from './position';
@@ -54,9 +55,10 @@ export function readGames(text: string, name = ''): GameTree[] {
     const format = detectRecordFormat(part);
     if (format === RecordFormatType.CSA) checkCsaMoves(part);
     if (format === RecordFormatType.KIF) checkKifMoves(part);
-    const record = readOne(part, format);
+    const record = readOne(format === RecordFormatType.KIF ? endingMain(part) : part, format);
     if (record instanceof Error) throw new RecordError(wordsOf(record, format));
     const game = fromRecord(record);
+    game.readFrom = format;
     // tsshogi's KIF, KI2 and CSA parsers skip lines they don't recognise.
     if (isEmpty(game) && !HAS_START.test(part)) throw new RecordError(t('open.noRecord'));
     return game;
@@ -119,6 +121,9 @@ function checkCsaMoves(text: string): void {
   }
 }
 
+/** The beginning of a move of KIF, behind its number. */
+const IS_MOVE = /^(同|[1-9１-９][1-9１-９一二三四五六七八九])/;
+
 /** Throws RecordError for a numbered line of KIF that is no move although moves follow: tsshogi takes it for the end
  * of the game, and would lose them without a word. */
 function checkKifMoves(text: string): void {
@@ -128,8 +133,23 @@ function checkKifMoves(text: string): void {
     const [, number, rest] = /^\s*(\d+)\s+(\S.*)$/.exec(line) ?? [];
     if (!number) continue;
     if (end) throw new RecordError(t('open.illegalMove', { ply: end }));
-    if (!/^(同|[1-9１-９][1-9１-９一二三四五六七八九])/.test(rest!)) end = Number(number);
+    if (!IS_MOVE.test(rest!)) end = Number(number);
   }
+}
+
+/** A placeholder for the ending of a main line that has none and variations after its last move. */
+const NO_ENDING = '〈続く〉';
+
+const WITHOUT_ENDING = new RegExp(`^.*${NO_ENDING}.*\\n`, 'gm');
+
+/** Ends a main line that has no ending where variations begin after its last move: tsshogi would take the first of
+ * them for its continuation. */
+function endingMain(text: string): string {
+  const [main, ...variations] = text.split(/^(?=変化[：:])/m);
+  const [, number, rest] = [...main!.matchAll(/^\s*(\d+)\s+(\S.*)$/gm)].at(-1) ?? [];
+  const after = Number(number) + 1;
+  if (!number || !IS_MOVE.test(rest!) || /^まで/m.test(main!) || !variations.some(v => Number(/\d+/.exec(v)?.[0]) === after)) return text;
+  return [`${main!.trimEnd()}\n${after} ${NO_ENDING}\n\n`, ...variations].join('');
 }
 
 /** Swaps the sides of illegal actions: a record names the side that acted, tsshogi expects the one that wins. */
@@ -213,7 +233,7 @@ function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain:
       const { move } = sibling;
       const onMain = main && sibling === start;
       if (!(move instanceof Move)) {
-        const text = formatSpecialMove(move);
+        const text = formatSpecialMove(move).replace(NO_ENDING, '');
         // Names of CSA without a word, such as MATTA, are no words of KIF.
         above.ending = { text: /^[+-]?[A-Z_]+$/.test(text) ? INTERRUPTED : text, timeMs: sibling.elapsedMs || undefined, isFirst: sibling === start };
         const ruled = RULED[sibling.comment.trim()];
@@ -247,13 +267,16 @@ function toRecord(game: GameTree, comment: (node: Node) => string, format: Forma
   if (headers.white) record.metadata.setStandardMetadata(white, headers.white);
   for (const [name, key] of HEADERS) if (headers[name]) record.metadata.setStandardMetadata(key, headers[name]!);
   for (const [key, value] of further.standard) record.metadata.setStandardMetadata(key as Key, value);
-  for (const [key, value] of further.custom) record.metadata.setCustomMetadata(key, value);
+  const nameOf = (key: string) => (format === 'kif' || format === 'ki2' ? key.replace(/[\s*#&|+：:▲△☗☖▼▽]/g, '_').slice(0, 30) : key);
+  for (const [key, value] of further.custom) record.metadata.setCustomMetadata(nameOf(key), value);
   record.first.comment = comment(game.root);
   if (game.root.bookmark) record.first.bookmark = game.root.bookmark;
   const queue: [Node, ImmutableNode][] = [[game.root, record.first]];
   for (let item = queue.shift(); item; item = queue.shift()) {
     const [node, at] = item;
     if (node.ending?.isFirst) appendEnding(record, at, node.ending, format);
+    // These formats have the main line alone, which ends here.
+    if (node.ending?.isFirst && (format === 'csa' || format === 'usi' || format === 'sfen')) continue;
     for (const child of node.children) {
       record.gotoNode(at);
       const move = record.position.createMoveByUSI(child.usi);
@@ -275,6 +298,7 @@ const NAMED: Partial<Record<SpecialMoveType, SpecialMoveType>> = {
   [SpecialMoveType.TRY]: SpecialMoveType.ENTERING_OF_KING,
   [SpecialMoveType.WIN_BY_DEFAULT]: SpecialMoveType.INTERRUPT,
   [SpecialMoveType.LOSE_BY_DEFAULT]: SpecialMoveType.INTERRUPT,
+  [SpecialMoveType.DRAW]: SpecialMoveType.INTERRUPT,
 };
 
 /** The endings that tsshogi writes as 持将棋 in KIF and KI2. */
@@ -282,10 +306,10 @@ const AS_IMPASSE: ReadonlySet<string> = new Set([SpecialMoveType.MAX_MOVES, Spec
 
 function appendEnding(record: GameRecord, at: ImmutableNode, { text, timeMs }: Ending, format: Format): void {
   const type = ENDINGS[text];
-  if (!text || type === SpecialMoveType.START) return;
+  if (type === SpecialMoveType.START || format === 'usi' || format === 'sfen' || (!text && format === 'csa')) return;
   const isWord = (format === 'kif' || format === 'ki2') && (!type || AS_IMPASSE.has(text));
   record.gotoNode(at);
-  record.append(isWord ? anySpecialMove(text) : format === 'csa' || format === 'jkf' ? (NAMED[type] ?? type ?? SpecialMoveType.INTERRUPT) : type);
+  record.append(isWord ? anySpecialMove(text || NO_ENDING) : format === 'csa' || format === 'jkf' ? (NAMED[type] ?? type ?? SpecialMoveType.INTERRUPT) : type);
   if (timeMs) record.current.setElapsedMs(timeMs);
 }
 
@@ -297,13 +321,13 @@ function writeMoves(game: GameTree, format: Format, comment: (node: Node) => str
   const record = toRecord(game, comment, format);
   switch (format) {
     case 'kif':
-      return withoutEmptyTimesOfKif(exportKIF(record));
+      return withoutEmptyTimesOfKif(exportKIF(record)).replace(WITHOUT_ENDING, '');
     case 'ki2':
-      return exportKI2(record);
+      return exportKI2(record).replace(WITHOUT_ENDING, '');
     case 'csa':
-      return withStartTime(withoutEmptyTimesOfCsa(exportCSA(record)), game.headers.date);
+      return withHeadersOfCsa(withoutEmptyTimesOfCsa(exportCSA(record)), record);
     case 'jkf':
-      return withoutEmptyTimesOfJkf(exportJKFString(record));
+      return withoutEmptyTimesOfJkf(exportJKFString(record), headersOf(record));
     case 'usi':
       return record.getUSI({ startpos: true, allMoves: true }) + '\n';
     case 'sfen':
@@ -323,7 +347,8 @@ const RULINGS: Record<string, readonly [kif: string, csa: string]> = {
 
 /** Adds a result that the ending doesn't tell, as the package writes it. */
 function withResult(text: string, format: Format, game: GameTree): string {
-  const { result, headers, initialSfen } = game;
+  const { headers, initialSfen } = game;
+  const result = game.result ?? (format === 'csa' || format === 'jkf' ? rulingOf(game.ending, game.mainLine().at(-1)!.sfen) : undefined);
   if (!result || result.winner === 'none') return text;
   const { winner, end } = result;
   const [kif, csa] = RULINGS[end] ?? ['裁定', 'adjudication'];
@@ -361,8 +386,9 @@ interface JkfMove {
   forks?: JkfMove[][];
 }
 
-function withoutEmptyTimesOfJkf(text: string): string {
-  const record = JSON.parse(text) as { moves: JkfMove[] };
+function withoutEmptyTimesOfJkf(text: string, headers: [string, string][]): string {
+  const record = JSON.parse(text) as { header: Record<string, string>; moves: JkfMove[] };
+  record.header = { ...record.header, ...Object.fromEntries(headers) }; // tsshogi leaves some out
   for (const lines = [record.moves]; lines.length; ) {
     const line = lines.pop()!;
     const isTimed = line.some(({ time }) => time && (time.now.h || time.now.m || time.now.s));
@@ -374,9 +400,40 @@ function withoutEmptyTimesOfJkf(text: string): string {
   return JSON.stringify(record);
 }
 
-/** Replaces tsshogi's $START_TIME, a time of day only, by the game's date, or removes it. */
-const withStartTime = (text: string, date = ''): string =>
-  text.replace(/^\$START_TIME:.*\n/m, /^\d{4}\/\d\d\/\d\d/.test(date) ? `$START_TIME:${date}\n` : '');
+/** The headers of a record by their names in KIF, without the players and the position. */
+function headersOf(record: GameRecord): [string, string][] {
+  const [head] = exportKIF(record).split(/^手数-/m);
+  const all = [...head!.matchAll(/^([^|：\n]+)：(.*)$/gm)].map(([, name, value]): [string, string] => [name!, value!.trim()]);
+  return all.filter(([name, value]) => value && !/^(先手|後手|下手|上手|手合割)$|持駒$/.test(name));
+}
+
+/** Headers of CSA by their names in KIF, or the package's where KIF has none. */
+const CSA_HEADERS: Record<string, string> = {
+  棋戦: '$EVENT',
+  場所: '$SITE',
+  開始日時: '$START_TIME',
+  終了日時: '$END_TIME',
+  持ち時間: '$TIME_LIMIT',
+  戦型: '$OPENING',
+  time_control: '$TIME',
+  max_moves: '$MAX_MOVES',
+};
+
+/** Replaces tsshogi's headers, which are some of the record's, the times of day only, by all. */
+function withHeadersOfCsa(text: string, record: GameRecord): string {
+  const headers = headersOf(record);
+  const control = headers.find(([name]) => name === 'time_control')?.[1];
+  const { metadata } = record;
+  const lines = headers
+    .filter(([name, value]) => name !== '持ち時間' || value !== control) // from $TIME, for pages
+    .filter(([name, value]) => name !== '開始日時' || /^\d{4}\/\d\d\/\d\d/.test(value))
+    .map(([name, value]) => {
+      if (name === 'black_rating') return `'black_rate:${getBlackPlayerName(metadata) ?? ''}:${value}`;
+      if (name === 'white_rating') return `'white_rate:${getWhitePlayerName(metadata) ?? ''}:${value}`;
+      return `${CSA_HEADERS[name] ?? `$${name.replace(/:/g, '_')}`}:${value}`;
+    });
+  return text.replace(/^\$.*\n/gm, '').replace(/^(?=P[I1])/m, lines.map(line => `${line}\n`).join(''));
+}
 
 /** Formats a line in CSA notation, such as +7776FU, up to its first illegal move. */
 export function csaLine(sfen: string, usis: readonly string[]): string[] {

@@ -1,4 +1,5 @@
 // A game tree. Moves are in USI; a node holds the position after its move as an SFEN.
+import type { RecordFormatType } from 'tsshogi';
 import { play, START, turnOf, type Color } from './position';
 
 export interface Score {
@@ -67,6 +68,8 @@ export class GameTree {
   further = { standard: new Map<string, string>(), custom: new Map<string, string>() };
   /** The result where the ending doesn't tell: of an adjudicated game, for example. */
   result?: Result;
+  /** The format of the record that it was read from. */
+  readFrom?: RecordFormatType;
   /** The name of the file that was opened. */
   name = '';
   /** Its number in the library. */
