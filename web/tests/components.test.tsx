@@ -604,3 +604,9 @@ test('a record of CSA has the headers and the empty lines of comments that the s
   const text = writeGame(game, 'csa');
   for (const line of ["'black_rate:A:3500.0", '$JISHOGI:27', '$TIME_LIMIT:00:05+00', '$TIME:300+0+10', "'*一\n'*\n'*二", '%CHUDAN']) expect(text).toContain(`\n${line}\n`);
 });
+
+test('an interruption that only the server reads is kept', async () => {
+  serve({ 'api/records': { format: 'usi', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], comments: {}, analysis: [], texts: {}, winner: 'none', end: 'interrupted', game: null }] } });
+  const [game] = await readFiles([new File(['startpos moves 7g7f interrupt\n'], 'game.usi')]);
+  expect(game.ending).toBe('中断');
+});

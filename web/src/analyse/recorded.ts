@@ -49,7 +49,7 @@ function applyCsa(tree: GameTree, { headers, comments }: Recorded): void {
 
 /** Sets the ending to the word for the server's result, or the result itself if no word states it. */
 export function applyResult(tree: GameTree, { winner, end }: Partial<Result>): void {
-  if (tree.readFrom && end === 'interrupted' && !tree.ending) tree.ending = '中断';
+  if (tree.readFrom !== undefined && end === 'interrupted' && !tree.ending) tree.ending = '中断';
   if (!end || !winner || end === 'interrupted' || end === 'unknown') return;
   const result = { winner, end };
   const { sfen } = tree.mainLine().at(-1)!;
