@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import rsshogi.record as rs
 
+from komadori.json_file import parse_table
 from komadori.records.ends import KIF_WORDS, word_of
 from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
@@ -105,6 +107,7 @@ def read_game(document: str) -> Game:
     readable = document.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     try:
         record = rs.Record.from_jkf_str(readable)
+        written: dict[str, Any] = parse_table(readable).get("header", {})
     except ValueError as error:
         raise RecordError(str(error)) from error
     headers = {
@@ -115,7 +118,7 @@ def read_game(document: str) -> Game:
     headers |= {
         HEADERS.get(key, key): value for key, value in record.metadata.attributes.items() if value
     }
-    for key, value in json.loads(readable).get("header", {}).items():
+    for key, value in written.items():
         # rsshogi leaves out times that it can't parse, and the note
         if isinstance(value, str) and value and key != "手合割":
             headers.setdefault(HEADERS.get(key, key), value)
