@@ -226,7 +226,7 @@ def test_a_limit_within_the_openings_is_said(plies: str, is_said: bool) -> None:
     words = ["match", "random", "material", "--games", "2", "--max-plies", plies]
     result = CliRunner().invoke(group, words)
     assert result.exit_code == 0
-    assert (f"games end at ply {plies}, before the openings do" in result.stderr) == is_said
+    assert (f"games end at ply {plies}, no later than the openings" in result.stderr) == is_said
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def _from_records(path: Path, plies: int) -> list[Opening]:
 def source_text(openings: Path | str | None, plies: int | None) -> str:
     """Return where openings come from, in words: `games.kif, 24 plies`, `8 random plies`."""
     if not openings:
-        return f"{counted(RANDOM_PLIES if plies is None else plies, 'random ply', 'random plies')}"
+        return counted(RANDOM_PLIES if plies is None else plies, "random ply", "random plies")
     name = Path(openings).name
     if plies is None and Path(openings).suffix.lower() in TEXT_SUFFIXES and name != "sample":
         return name
