@@ -114,8 +114,8 @@ def command(
         plies = min(len(one.moves) for one in read) if read else opening_plies
         if conditions.max_plies <= (RANDOM_PLIES if plies is None else plies):
             say(
-                f"games end at ply {conditions.max_plies}, no later than the openings: some are drawn "
-                "without a player's move",
+                f"games end at ply {conditions.max_plies}, no later than the openings: some are "
+                "drawn without a player's move",
                 err=True,
             )
         with game_progress(terminal) as bar:
