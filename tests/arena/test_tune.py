@@ -184,6 +184,13 @@ def test_both_sides_play_against_an_opponent(engine: str, tmp_path: Path) -> Non
         tune(engine, skill(80), tmp_path)
 
 
+def test_the_page_names_the_limits_of_an_opponent(engine: str, tmp_path: Path) -> None:
+    opponent = f"{engine}?nodes=7"
+    tune(engine, replace(skill(1), opponent=opponent, conditions=Conditions(nodes=5)), tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert f"Conditions: {engine}: 5 nodes per move, {opponent}: 7 nodes per move" in page
+
+
 def test_a_result_against_an_opponent_is_the_difference_of_the_sides(
     engine: str, tmp_path: Path
 ) -> None:

@@ -57,6 +57,18 @@ def test_the_legal_moves_are_read_the_most_played_first(book: Path) -> None:
     assert Book(book).moves(board) == []
 
 
+def test_a_path_that_cannot_be_read_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "b\udcff.db"
+    with pytest.raises(BookError, match="a book's path must be UTF-8"):
+        write_book(path, [])
+    games = tmp_path / "a.kif"
+    games.write_text("1 ７六歩(77)\n2 ３四歩(33)\n")
+    result = CliRunner().invoke(command, ["make", str(games), "-o", str(path)])
+    assert result.exit_code == 2
+    assert "must be UTF-8" in result.output
+    assert [file.name for file in tmp_path.iterdir()] == ["a.kif"]
+
+
 def test_a_book_is_used_with_the_colours_exchanged_too(tmp_path: Path) -> None:
     board = Board()
     for move in ("7g7f", "3c3d", "8h2b+"):

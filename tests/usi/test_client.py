@@ -24,7 +24,7 @@ from komadori.usi.client import (
 from komadori.usi.protocol import STARTPOS, GoCommand, Score
 
 ENGINE = """
-import sys, time
+import os, sys, time
 mode = sys.argv[1] if len(sys.argv) > 1 else ""
 log = open(sys.argv[2], "w") if len(sys.argv) > 2 else None
 for line in sys.stdin:
@@ -41,6 +41,7 @@ for line in sys.stdin:
         print("\\nreadyok")
     elif line.startswith("go"):
         if mode == "crash": print("info string about to crash"); sys.stdout.flush(); sys.exit(3)
+        if mode == "closes": os.close(1); os.close(2); time.sleep(60)
         if mode == "hang": continue
         if mode == "empty": print("bestmove"); continue
         if mode == "late": continue
@@ -109,6 +110,14 @@ def test_a_crash_in_a_search_is_quoted(toy: list[str]) -> None:
     with (
         UsiEngine([*toy, "crash"]) as engine,
         pytest.raises(EngineDiedError, match=r"status 3.*about to crash"),
+    ):
+        engine.think(STARTPOS, [], GoCommand(), 5.0)
+
+
+def test_an_engine_that_closes_its_output_but_runs_on_has_failed(toy: list[str]) -> None:
+    with (
+        UsiEngine([*toy, "closes"]) as engine,
+        pytest.raises(EngineDiedError, match="closed its output"),
     ):
         engine.think(STARTPOS, [], GoCommand(), 5.0)
 

@@ -420,12 +420,13 @@ def write_page(path: Path, tuning: Tuning) -> None:
     kept = tuning.paths[::step]
     if kept[-1] is not tuning.paths[-1]:
         kept.append(tuning.paths[-1])
+    sources = [tuning.player, *filter(None, [tuning.config.opponent])]
     data = {
         "title": f"tuning {tuning.player}",
         "summary": [
             f"{tuning.finished:,} of {tuning.games_of(tuning.config.pairs)}: {tuning.score}"
             + (f"; {counted(tuning.failures, 'game')} failed" if tuning.failures else ""),
-            f"Conditions: {describe(tuning.config.conditions, [tuning.player], [''])}.",
+            f"Conditions: {describe(tuning.config.conditions, sources, sources)}.",
             f"The player now: {tuning.specification()}",
         ],
         "parameters": [

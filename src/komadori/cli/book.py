@@ -51,8 +51,12 @@ def make(
 
     A move's score is its mean score in the games; its count is how often it was played.
     """
-    from komadori.usi.book import BookMaker, write_book
+    from komadori.usi.book import BookError, BookMaker, check_path, write_book
 
+    try:
+        check_path(output)
+    except BookError as error:
+        raise click.UsageError(str(error)) from error
     is_book = begins_with(b"#YANEURAOU-DB2016")
     check_outputs({output: ("opening book", is_book)}, inputs.files, force=force)
     maker = BookMaker(plies, winner)

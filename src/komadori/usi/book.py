@@ -29,6 +29,14 @@ class BookError(ValueError):
     """A book can't be used: it is missing, damaged or not sorted."""
 
 
+def check_path(path: Path) -> None:
+    """Raise BookError for a path that isn't UTF-8: books are read by a library that needs it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise BookError(f"{path}: a book's path must be UTF-8") from None
+
+
 @dataclass(frozen=True)
 class BookMove:
     """A move of a book."""
@@ -48,6 +56,7 @@ class Book:
         from rsshogi.book import YaneuraOuBook
 
         self.path = Path(path)
+        check_path(self.path)
         try:
             with self.path.open("rb") as file:
                 header = file.read(64)
@@ -58,8 +67,6 @@ class Book:
         try:
             self._book = YaneuraOuBook.open(str(self.path))
             self._book.lookup_sfen(TEST_SFEN)  # fails if the positions aren't sorted
-        except UnicodeEncodeError:
-            raise BookError(f"{path}: a book's path must be UTF-8; rename it") from None
         except ValueError as error:
             raise BookError(f"{path}: {error}") from None
 
@@ -209,6 +216,7 @@ class BookMaker:
 
 def write_book(path: Path, entries: Iterable[tuple[str, list[BookMove]]]) -> tuple[int, int]:
     """Write a book atomically; return its numbers of positions and moves."""
+    check_path(path)
     positions = moves = 0
     with atomic_writer(path) as file:
         file.write(f"{HEADER}\n".encode())

@@ -276,7 +276,9 @@ class LineProcess:
             self._arrived.put((arrival, None))
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=1.0)
-            raise EngineDiedError(self._message(f"ended (status {self._process.poll()})"))
+            status = self._process.poll()
+            how = "closed its output" if status is None else f"ended (status {status})"
+            raise EngineDiedError(self._message(how))
         self._lines.extend(self._take(lines))
         self._tail.extend(line for line in lines[-8:] if line)
         if arrival > deadline:
