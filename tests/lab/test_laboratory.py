@@ -162,6 +162,15 @@ def test_runs_are_made_once_and_resume(toy, samples, tmp_path):
     assert fast.samples == 400
 
 
+def test_a_network_that_takes_other_features_is_named_before_any_run(toy, samples, tmp_path):
+    bad = dataclasses.replace(toy.variants[1], settings={"model": {"features": "attention"}})
+    experiment = dataclasses.replace(toy, variants=(toy.variants[0], bad))
+    laboratory = Laboratory(Store(tmp_path / "results"), tmp_path / "runs", TINY, samples, "cpu")
+    with pytest.raises(LabError, match=r"toy/fast: model\.net = resnet1x8: "):
+        laboratory.run([experiment])
+    assert not (tmp_path / "runs").exists()
+
+
 def test_processes_share_the_runs(toy, samples, tmp_path, monkeypatch):
     """Another process runs `slow`, and finishes it once nothing else is left."""
     monkeypatch.setattr(runner, "WAIT_S", 0.01)

@@ -93,6 +93,9 @@ class KppLearner:
             raise LabError(f"{name}: {error}") from error
         return KppConfig(settings, size.positions, size.test_positions)
 
+    def check(self, config: KppConfig) -> None:
+        """Any config fits."""
+
     def against(self, config: KppConfig, first: KppConfig) -> KppConfig:
         return replace(config, against=self.digest(first))
 

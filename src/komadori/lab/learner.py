@@ -86,6 +86,10 @@ class Learner(Protocol):
         Raises LabError that names the variant (`name`) and the wrong key.
         """
 
+    def check(self, config: Any) -> None:
+        """Raise LabError for a config that no run can begin with: a network that doesn't take
+        its features."""
+
     def against(self, config: Any, first: Any) -> Any:
         """The config of a run that plays against a run with the config `first`."""
 

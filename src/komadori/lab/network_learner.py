@@ -15,6 +15,7 @@ from komadori.lab.learner import Job, Outcome, Progress, Stopwatch
 from komadori.lab.size import FULL_WIDTH, LabError, Size
 from komadori.training import Config, ConfigError, DivergedError, Report, RunResult
 from komadori.training.encoder import interface_of
+from komadori.training.setup import encoder_of, new_network
 
 
 class NetworkLearner:
@@ -72,6 +73,12 @@ class NetworkLearner:
         except ConfigError as error:
             raise LabError(f"{name}: {error}") from error
         return config
+
+    def check(self, config: Config) -> None:
+        try:
+            new_network(config, encoder_of(config), begin=False)
+        except ConfigError as error:
+            raise LabError(str(error)) from error
 
     def against(self, config: Config, first: Config) -> Config:
         return config

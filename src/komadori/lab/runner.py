@@ -105,13 +105,29 @@ class Laboratory:
                         "other folders for --results and --runs"
                     )
 
+    def _check_configs(
+        self, experiments: Sequence[Experiment], seeds: Sequence[int] | None
+    ) -> None:
+        """Raises LabError that names the variant if one of the runs can't begin."""
+        checked = set()
+        for task in self.tasks(experiments, seeds):
+            name = f"{task.experiment.name}/{task.variant.name}"
+            if name not in checked:
+                checked.add(name)
+                try:
+                    task.kind.check(self.config(task))
+                except LabError as error:
+                    raise LabError(f"{name}: {error}") from error
+
     def run(self, experiments: Sequence[Experiment], seeds: Sequence[int] | None = None) -> bool:
         """Execute every run without a record, with `claims.SEEDS` by default; returns whether all
         have one.
 
-        Raises LabError if there are records of the same size from other samples.
+        Raises LabError if there are records of the same size from other samples, or if a network
+        doesn't take its features.
         """
         self._check_data(experiments)
+        self._check_configs(experiments, seeds)
         pace = _Pace()
         done = 0
         while (tasks := self.tasks(experiments, seeds)) and not self.stop():
