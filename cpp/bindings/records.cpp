@@ -96,6 +96,7 @@ nb::dict to_dict(GameTable&& table) {
     out["end"] = enums_to_numpy(table.end);
     out["offset"] = to_numpy(std::move(table.offset));
     out["opponent"] = to_numpy(std::move(table.opponent));
+    out["end_time_ms"] = to_numpy(std::move(table.end_time_ms));
     out["first_ply"] = to_numpy(std::move(table.first_ply));
     out["move16"] = to_numpy(std::move(table.move16));
     out["score_cp"] = to_numpy(std::move(table.score_cp));
@@ -110,8 +111,8 @@ nb::dict to_dict(GameTable&& table) {
 using TextTuple = std::tuple<int, std::string, std::string>;  // ply, key, text (UTF-8)
 
 void append_game(GameTable& table, std::string sfen, int winner, int end, int opponent,
-                 const Column<std::uint16_t>& move16, const Column<std::int32_t>& score_cp,
-                 const Column<std::int32_t>& time_ms,
+                 std::int32_t end_time_ms, const Column<std::uint16_t>& move16,
+                 const Column<std::int32_t>& score_cp, const Column<std::int32_t>& time_ms,
                  const std::optional<Column<std::uint16_t>>& candidates,
                  const Column<std::uint16_t>& candidate_move16,
                  const Column<std::uint16_t>& candidate_visits,
@@ -134,6 +135,7 @@ void append_game(GameTable& table, std::string sfen, int winner, int end, int op
     table.sfen.push_back(std::move(sfen));
     table.offset.push_back(0);
     table.opponent.push_back(std::uint8_t(opponent));
+    table.end_time_ms.push_back(end_time_ms);
     const auto extend = [](auto& column, const auto& values) {
         column.insert(column.end(), values.begin(), values.end());
     };
@@ -223,9 +225,10 @@ constexpr const char* WRITE_HCPE3 =
     ", end_ply: " I16 ", end: " U8 ", game: " I32 ", first: " I64 ", candidates: " U16
     ", visits: " U16 ", played: " U16 ") -> bytes";
 constexpr const char* APPEND =
-    "def append(self, sfen: str, winner: int, end: int, opponent: int, move16: " U16
-    ", score_cp: " I32 ", time_ms: " I32 ", candidates: " U16 " | None, candidate_move16: " U16
-    ", candidate_visits: " U16 ", texts: list[tuple[int, str, str]]) -> None";
+    "def append(self, sfen: str, winner: int, end: int, opponent: int, end_time_ms: int, "
+    "move16: " U16 ", score_cp: " I32 ", time_ms: " I32 ", candidates: " U16
+    " | None, candidate_move16: " U16 ", candidate_visits: " U16
+    ", texts: list[tuple[int, str, str]]) -> None";
 #define COLUMNS "dict[str, typing.Any]"
 #define FAULTS "list[tuple[int, int, int, str, int]]"
 
@@ -358,8 +361,8 @@ void bind_records(nb::module_& m) {
     nb::class_<GameTable>(m, "GameTable")
         .def(nb::init<>())
         .def("__len__", &GameTable::games)
-        .def("append", &append_game, "sfen"_a, "winner"_a, "end"_a, "opponent"_a, "move16"_a,
-             "score_cp"_a, "time_ms"_a, "candidates"_a.none(), "candidate_move16"_a,
+        .def("append", &append_game, "sfen"_a, "winner"_a, "end"_a, "opponent"_a, "end_time_ms"_a,
+             "move16"_a, "score_cp"_a, "time_ms"_a, "candidates"_a.none(), "candidate_move16"_a,
              "candidate_visits"_a, "texts"_a, nb::sig(APPEND))
         .def("hcpe3", &written<static_cast<Writer>(komadori::write_hcpe3)>, "game"_a)
         .def("csa", &written<komadori::write_csa>, "game"_a)

@@ -122,6 +122,7 @@ class CsaReader {
         pending_illegal_ = false;
         winner_ = Winner::UNKNOWN;
         end_ = End::UNKNOWN;
+        end_time_ms_ = NO_TIME;
         summary_ = false;
         first_ply_ = table_.plies();
         first_text_ = table_.texts.size();
@@ -161,6 +162,7 @@ class CsaReader {
         table_.winner.push_back(winner_);
         table_.end.push_back(end_);
         table_.opponent.push_back(0);
+        table_.end_time_ms.push_back(end_time_ms_);
         table_.first_ply.push_back(std::uint32_t(table_.plies()));
         seen_ = false;
     }
@@ -233,7 +235,7 @@ class CsaReader {
     }
 
     void read_comment(string_view s) {
-        if (s.starts_with("** ")) return read_evaluation(s.substr(3));
+        if (s.starts_with("** ") && read_evaluation(s.substr(3))) return;
         if (s.starts_with("*")) {
             if (state_ != State::DAMAGED) add_text(int(plies()), "", s.substr(1));
             return;
@@ -254,16 +256,18 @@ class CsaReader {
             add_text(-1, key, value);
     }
 
-    // "cp pv": the evaluation by the mover of the last move, from Black's view.
-    void read_evaluation(string_view s) {
-        if (plies() == 0 || state_ != State::MOVES || pending_illegal_) return;
+    // "cp pv": the evaluation by the mover of the last move, from Black's view. Returns whether it
+    // is one.
+    bool read_evaluation(string_view s) {
+        if (plies() == 0 || state_ != State::MOVES || pending_illegal_) return false;
         string_view rest = trimmed(s);
         const std::optional<double> score = take_number(rest);
-        if (!score) return add_text(int(plies()), "", s);
+        if (!score) return false;
         const int black_cp = int(std::lround(std::clamp(*score, -1e6, 1e6)));
         const bool black_moved = position_.turn() == WHITE;
         table_.score_cp.back() = black_moved ? black_cp : -black_cp;
         read_line_moves(rest);
+        return true;
     }
 
     void read_line_moves(string_view s) {
@@ -424,6 +428,8 @@ class CsaReader {
         const bool is_valid = seconds && *seconds >= 0 && *seconds <= 1e6 && rest.empty();
         if (!is_valid && (state_ == State::HEADER || state_ == State::PLACEMENT))
             throw BadStatement{s.data(), "not a time: " + quoted(s)};
+        if (state_ == State::ENDED && is_valid)
+            end_time_ms_ = std::int32_t(std::lround(*seconds * 1000));
         if (state_ != State::MOVES || pending_illegal_ || plies() == 0) return;
         if (is_valid)
             table_.time_ms.back() = std::int32_t(std::lround(*seconds * 1000));
@@ -472,6 +478,7 @@ class CsaReader {
     std::string sfen_;
     Winner winner_ = Winner::UNKNOWN;
     End end_ = End::UNKNOWN;
+    std::int32_t end_time_ms_ = NO_TIME;
     bool summary_ = false;  // winner_ and end_ are from a summary comment
     bool pending_illegal_ = false;
     const char* pending_at_ = nullptr;

@@ -65,7 +65,8 @@ class CsaWriter {
         const std::size_t first = table_.first_ply[game_], last = table_.first_ply[game_ + 1];
         const auto is_fraction = [](std::int32_t ms) { return ms > 0 && ms % 1000 != 0; };
         fractions_ = std::any_of(table_.time_ms.begin() + std::ptrdiff_t(first),
-                                 table_.time_ms.begin() + std::ptrdiff_t(last), is_fraction);
+                                 table_.time_ms.begin() + std::ptrdiff_t(last), is_fraction) ||
+                     is_fraction(table_.end_time_ms[game_]);
         out_ += fractions_ ? "'CSA encoding=UTF-8\nV3.0\n" : "V2.2\n";
         write_headers();
         const Setup setup = parse_sfen(table_.sfen[game_]);
@@ -174,28 +175,28 @@ class CsaWriter {
     // Writes the end as one statement or, if there is none for it, the closest one and a summary
     // comment.
     void write_end() {
-        const Color turn = position_.turn();
         const Winner winner = table_.winner[game_];
         const End end = table_.end[game_];
-        if (end == End::UNKNOWN && winner == csa::winner_for(Outcome::LOSS, turn)) {
-            const bool mated = position_.in_check() && position_.count_legal_moves() == 0;
-            out_ += mated ? "%TSUMI\n" : "%TORYO\n";
-            return;
-        }
         if (end == End::UNKNOWN && winner == Winner::UNKNOWN) return;
-        for (const csa::EndName& name : csa::END_NAMES) {
-            if (name.end != end || csa::winner_for(name.outcome, turn) != winner) continue;
-            out_.append(name.name) += '\n';
-            return;
-        }
-        if (end == End::ILLEGAL_MOVE && (winner == Winner::BLACK || winner == Winner::WHITE)) {
-            out_ += winner == Winner::BLACK ? "%-ILLEGAL_ACTION\n" : "%+ILLEGAL_ACTION\n";
-            return;
-        }
-        out_ += end == End::PERPETUAL_CHECK ? "%SENNICHITE\n"
-                : end == End::MAX_MOVES     ? "%MAX_MOVES\n"
-                                            : "%CHUDAN\n";
-        if (winner != Winner::UNKNOWN) write_summary(winner, end);
+        const string_view exact = exact_end(winner, end);
+        out_.append(!exact.empty()                ? exact
+                    : end == End::PERPETUAL_CHECK ? "%SENNICHITE"
+                    : end == End::MAX_MOVES       ? "%MAX_MOVES"
+                                                  : "%CHUDAN") += '\n';
+        if (table_.end_time_ms[game_] >= 0) write_time(table_.end_time_ms[game_]);
+        if (exact.empty() && winner != Winner::UNKNOWN) write_summary(winner, end);
+    }
+
+    // The statement that tells end and winner; "" if there is none.
+    string_view exact_end(Winner winner, End end) const {
+        const Color turn = position_.turn();
+        if (end == End::UNKNOWN && winner == csa::winner_for(Outcome::LOSS, turn))
+            return position_.in_check() && position_.count_legal_moves() == 0 ? "%TSUMI" : "%TORYO";
+        for (const csa::EndName& name : csa::END_NAMES)
+            if (name.end == end && csa::winner_for(name.outcome, turn) == winner) return name.name;
+        if (end == End::ILLEGAL_MOVE && (winner == Winner::BLACK || winner == Winner::WHITE))
+            return winner == Winner::BLACK ? "%-ILLEGAL_ACTION" : "%+ILLEGAL_ACTION";
+        return {};
     }
 
     void write_summary(Winner winner, End end) {

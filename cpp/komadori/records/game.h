@@ -65,7 +65,8 @@ struct GameTable {
     std::vector<std::string> sfen;      // the initial position
     std::vector<Winner> winner;
     std::vector<End> end;
-    std::vector<std::uint8_t> opponent;  // hcpe3: 0 self-play, 1 Black / 2 White another engine
+    std::vector<std::uint8_t> opponent;     // hcpe3: 0 self-play, 1 Black / 2 White another engine
+    std::vector<std::int32_t> end_time_ms;  // spent before the end; or NO_TIME
     std::vector<std::uint32_t> first_ply{0};
 
     std::vector<std::uint16_t> move16;      // the played move

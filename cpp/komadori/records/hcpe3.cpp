@@ -127,6 +127,7 @@ class Hcpe3Reader {
         table_.winner.push_back(winner);
         table_.end.push_back(end);
         table_.opponent.push_back(bytes_[begin + 35]);
+        table_.end_time_ms.push_back(NO_TIME);
         table_.first_ply.push_back(std::uint32_t(table_.plies()));
         at = from;
         return true;

@@ -139,7 +139,7 @@ class Game:
     candidates: Candidates | None = None
     opponent: int = 0  #: hcpe3's: 0 self-play, 1 Black / 2 White is another engine
     source: Source | None = None
-    end_time_ms: int = NO_TIME  #: spent before the end, as on a resignation; KIF's
+    end_time_ms: int = NO_TIME  #: spent before the end, as on a resignation
 
     @classmethod
     def from_usi(

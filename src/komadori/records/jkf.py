@@ -6,6 +6,7 @@ Comments are those of KIF without their `*`; scores in comments are from Black's
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,8 +17,8 @@ from komadori.json_file import parse_table
 from komadori.records.ends import KIF_WORDS, word_of
 from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
-from komadori.records.kif import HEADERS
-from komadori.records.text import score_comment, take_scores
+from komadori.records.kif import HEADERS, LINE_OF_PLAY, read_line_of_play, score_lines
+from komadori.records.text import take_scores
 from komadori.rules import Board, Move
 
 __all__ = ["documents", "read_game", "write_jkf"]
@@ -52,11 +53,16 @@ _KINDS = {
     End.MAX_MOVES: "MAX_MOVES",
     End.INTERRUPTED: "INTERRUPT",
 }
-#: The comment at an interruption that tells who has won by a ruling.
+#: The comment at an interruption that tells the result, such as 結果：時間切れにより先手の勝ち.
+_RULING = re.compile(r"結果：(?:(.+)により)?(.+)")
+_OUTCOMES = {"先手の勝ち": Winner.BLACK, "後手の勝ち": Winner.WHITE, "引き分け": Winner.DRAW}
 _RULINGS = {
-    "結果：先手の勝ち": Winner.BLACK,
-    "結果：後手の勝ち": Winner.WHITE,
-    "結果：引き分け": Winner.DRAW,
+    None: End.ADJUDICATION,
+    "連続王手の千日手": End.PERPETUAL_CHECK,
+    "時間切れ": End.TIME_UP,
+    "最大手数": End.MAX_MOVES,
+    "反則": End.ILLEGAL_MOVE,
+    "入玉": End.DECLARATION,
 }
 _FIELDS = {
     "event": "event",
@@ -107,7 +113,7 @@ def read_game(document: str) -> Game:
     readable = document.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     try:
         record = rs.Record.from_jkf_str(readable)
-        written: dict[str, Any] = parse_table(readable).get("header", {})
+        written = parse_table(readable)
     except ValueError as error:
         raise RecordError(str(error)) from error
     headers = {
@@ -118,25 +124,22 @@ def read_game(document: str) -> Game:
     headers |= {
         HEADERS.get(key, key): value for key, value in record.metadata.attributes.items() if value
     }
-    for key, value in written.items():
+    for key, value in written.get("header", {}).items():
         # rsshogi leaves out times that it can't parse, and the note
         if isinstance(value, str) and value and key != "手合割":
             headers.setdefault(HEADERS.get(key, key), value)
-    moves = [(str(entry.move), entry.time_ms, entry.comment) for entry in record.moves]
-    comments = {ply: comment for ply, (_, _, comment) in enumerate(moves, 1) if comment}
-    if record.initial_comment:
-        comments[0] = record.initial_comment
+    moves = [(str(entry.move), entry.time_ms) for entry in record.moves]
+    comments, said = _comments(written["moves"])
     terminal = record.main_terminal
-    said = terminal.comment if terminal is not None else None
-    ruled = _RULINGS.get(said or "")
+    ruled = _ruled(said)
     if said and ruled is None:
         comments[len(moves)] = "\n".join(part for part in (comments.get(len(moves)), said) if part)
     game = Game(
         initial_sfen=Board(record.init_position_sfen).sfen(),
-        moves=np.array([Move.from_usi(usi).move16 for usi, _, _ in moves], np.uint16),
+        moves=np.array([Move.from_usi(usi).move16 for usi, _ in moves], np.uint16),
         scores_cp=np.full(len(moves), NO_SCORE, np.int32),
         times_ms=np.array(
-            [NO_TIME if time is None else min(time, MAX_MS) for _, time, _ in moves], np.int32
+            [NO_TIME if time is None else min(time, MAX_MS) for _, time in moves], np.int32
         ),
         headers=headers,
         comments=comments,
@@ -144,10 +147,57 @@ def read_game(document: str) -> Game:
     if terminal is not None:
         game.end = _ENDS.get(terminal.kind, End.UNKNOWN)
         game.winner = _winner(terminal.result)
+        if terminal.time_ms is not None:
+            game.end_time_ms = min(terminal.time_ms, MAX_MS)
     if ruled is not None:
-        game.end, game.winner = End.ADJUDICATION, ruled
+        game.end, game.winner = ruled
+    _take_lines(game)
     take_scores(game)
     return game
+
+
+def _ruled(said: str) -> tuple[End, Winner] | None:
+    match = _RULING.fullmatch(said)
+    if match is None or match[1] not in _RULINGS or match[2] not in _OUTCOMES:
+        return None
+    return _RULINGS[match[1]], _OUTCOMES[match[2]]
+
+
+def _comments(entries: list[Any]) -> tuple[dict[int, str], str]:
+    """The comments by the number of moves before them, and the one at the end.
+
+    rsshogi leaves out their empty lines.
+    """
+    comments: dict[int, str] = {}
+    ply = 0
+    for entry in entries:
+        ply += "move" in entry
+        text = "\n".join(entry.get("comments") or [])
+        if "special" in entry:
+            return comments, text
+        if text:
+            comments[ply] = f"{comments[ply]}\n{text}" if ply in comments else text
+    return comments, ""
+
+
+def _take_lines(game: Game) -> None:
+    """Read the players' lines in a game's comments into `pvs`."""
+    boards = None
+    for ply, comment in list(game.comments.items()):
+        kept = []
+        for line in comment.split("\n"):
+            match = LINE_OF_PLAY.fullmatch(line)
+            pv = None
+            if match is not None:
+                boards = boards or [*(board for board, _ in game.positions()), game.final_board()]
+                pv = read_line_of_play(match[1], boards[ply])
+            if pv is None:
+                kept.append(line)
+            else:
+                game.pvs[ply] = pv
+        game.comments[ply] = "\n".join(kept)
+        if not kept:
+            del game.comments[ply]
 
 
 def _winner(result: rs.GameResult) -> Winner:
@@ -164,19 +214,15 @@ def write_jkf(game: Game) -> str:
     An end without a word in JKF is written as interrupted, with a comment.
     """
     entries = []
+    comments = [game.comments.get(0)]
     board = game.board()
     for ply, move16 in enumerate(game.moves, 1):
         move = board.move_from_move16(int(move16))
         board.push(move)
         time = int(game.times_ms[ply - 1])
-        parts = [score_comment(game, ply), game.comments.get(ply)]
-        entries.append(
-            rs.MoveEntry(
-                move.usi(),
-                time_ms=None if time == NO_TIME else time,
-                comment="\n".join(part for part in parts if part) or None,
-            )
-        )
+        entries.append(rs.MoveEntry(move.usi(), time_ms=None if time == NO_TIME else time))
+        parts = [*score_lines(game, ply, board.copy()), game.comments.get(ply)]
+        comments.append("\n".join(part for part in parts if part) or None)
     metadata = rs.RecordMetadata(
         event=game.headers.get("event"),
         site=game.headers.get("site"),
@@ -195,18 +241,24 @@ def write_jkf(game: Game) -> str:
         entries,
         terminal=_terminal(game, board.turn),
         metadata=metadata,
-        initial_comment=game.comments.get(0),
     )
-    return str(record.to_jkf())
+    document = json.loads(record.to_jkf())
+    for entry, comment in zip(document["moves"], comments, strict=False):  # the end has its own
+        if comment is not None:
+            entry["comments"] = comment.split("\n")
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
 def _terminal(game: Game, turn: int) -> rs.SpecialMoveEntry | None:
     if game.winner == Winner.UNKNOWN and game.end == End.UNKNOWN:
         return None
     end = game.end
+    time_ms = None if game.end_time_ms == NO_TIME else game.end_time_ms
     if word_of(KIF_WORDS, game.winner, end, turn) is None or end == End.ADJUDICATION:
-        said = next((text for text, winner in _RULINGS.items() if winner == game.winner), None)
-        return rs.SpecialMoveEntry("INTERRUPT", rs.GameResult.PAUSED, comment=said)
+        outcome = next((text for text, winner in _OUTCOMES.items() if winner == game.winner), "")
+        ruling = next((word for word, ruled in _RULINGS.items() if word and ruled == end), "")
+        said = f"結果：{ruling and ruling + 'により'}{outcome}" if outcome else None
+        return rs.SpecialMoveEntry("INTERRUPT", rs.GameResult.PAUSED, comment=said, time_ms=time_ms)
     if end == End.UNKNOWN:
         end = End.RESIGN
     name = {
@@ -222,4 +274,4 @@ def _terminal(game: Game, turn: int) -> rs.SpecialMoveEntry | None:
             End.ILLEGAL_MOVE: "_BY_ILLEGAL_MOVE",
             End.TIME_UP: "_BY_TIMEOUT",
         }.get(end, "")
-    return rs.SpecialMoveEntry(_KINDS[end], getattr(rs.GameResult, name))
+    return rs.SpecialMoveEntry(_KINDS[end], getattr(rs.GameResult, name), time_ms=time_ms)

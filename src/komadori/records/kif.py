@@ -19,7 +19,16 @@ from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
 from komadori.records.text import Line, score_comment, take_scores
 from komadori.rules import BLACK, HANDICAPS, WHITE, Board, Handicap, RulesError
 
-__all__ = ["BadLineError", "read_game", "split_games", "write_ki2", "write_kif"]
+__all__ = [
+    "LINE_OF_PLAY",
+    "BadLineError",
+    "read_game",
+    "read_line_of_play",
+    "score_lines",
+    "split_games",
+    "write_ki2",
+    "write_kif",
+]
 
 MAX_SECONDS = 1e6
 
@@ -47,7 +56,8 @@ _TIME = re.compile(r"\(\s*([0-9]+):([0-9]+(?:\.[0-9]+)?)\s*(?:/[^)]*)?\)\s*\+?\s
 _OTHER = re.compile(r"(?:(?<=[)打])[\s+]+|\s+(?=\((?!\d\d\))))(\S.*)")
 _KI2_MOVE = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
 _RESULT = re.compile(r"まで、?\s*(?:\d+手)?(?:で|にて)?(.*)")
-_LINE_OF_PLAY = re.compile(r"\*?読み筋=(.*)")
+#: A line of a comment, without its first `*`, with the line that a player expects.
+LINE_OF_PLAY = re.compile(r"\*?読み筋=(.*)")
 _ENDS = {row.word: row for row in KIF_WORDS}
 _COLORS = {"先手": BLACK, "下手": BLACK, "後手": WHITE, "上手": WHITE}
 #: Words in result lines for ends without a word in KIF_WORDS.
@@ -151,8 +161,11 @@ def _read_line(game: _Parsed, text: str) -> None:
         return
     if text[0] == "*":
         comment = text[1:]
-        match = _LINE_OF_PLAY.fullmatch(comment)
-        if match is None or not _read_line_of_play(game, match[1]):
+        match = LINE_OF_PLAY.fullmatch(comment)
+        pv = read_line_of_play(match[1], _board(game)) if match is not None else None
+        if pv is not None:
+            game.pvs[len(game.moves)] = pv
+        else:
             game.comments.setdefault(len(game.moves), []).append(comment)
         return
     if text.startswith("まで"):
@@ -295,21 +308,20 @@ def _read_result(game: _Parsed, text: str) -> None:
         game.end = End.MATE if _board(game).is_checkmate() else End.RESIGN
 
 
-def _read_line_of_play(game: _Parsed, text: str) -> bool:
-    """Keep the text as PV if it is a legal line from the current position; return whether it is."""
+def read_line_of_play(text: str, board: Board) -> str | None:
+    """The line as USI moves; None if it isn't a legal line from `board`."""
     tokens = _KI2_MOVE.findall(text)
     if not tokens or "".join(tokens) != text:
-        return False
-    board = _board(game).copy()
+        return None
+    board = board.copy()
     played = []
     try:
         for token in tokens:
             played.append(board.parse_kif(token.strip(" \t　")))
             board.push(played[-1])
     except RulesError:
-        return False
-    game.pvs[len(game.moves)] = " ".join(move.usi() for move in played)
-    return True
+        return None
+    return " ".join(move.usi() for move in played)
 
 
 def _finish(parsed: _Parsed) -> Game:
@@ -352,7 +364,7 @@ def write_kif(game: Game) -> str:
         lines.append(text)
         after = board.copy()
         after.push(move)
-        lines += _written_score(game, ply, after)
+        lines += [f"*{line}" for line in score_lines(game, ply, after)]
         lines += _written_comments(game, ply)
     board = game.final_board()
     word = word_of(KIF_WORDS, game.winner, game.end, board.turn)
@@ -377,7 +389,8 @@ def write_ki2(game: Game) -> str:
         row.append(("△" if board.turn == WHITE else "▲") + board.ki2(move))
         after = board.copy()
         after.push(move)
-        notes = _written_score(game, ply, after) + _written_comments(game, ply)
+        notes = [f"*{line}" for line in score_lines(game, ply, after)]
+        notes += _written_comments(game, ply)
         if notes or len(row) == 6 or ply == len(game):
             lines.append("    ".join(row))
             row = []
@@ -424,18 +437,21 @@ def _written_comments(game: Game, ply: int) -> list[str]:
     return [] if comment is None else [f"*{line}" for line in comment.split("\n")]
 
 
-def _written_score(game: Game, ply: int, board: Board) -> list[str]:
-    lines = []
+def score_lines(game: Game, ply: int, board: Board) -> list[str]:
+    """The lines of a comment, without their first `*`, for the score of the `ply`-th move and for
+    the line expected after it. board: after that move; a line's moves are made on it.
+
+    Raises RulesError for an illegal move.
+    """
     score = score_comment(game, ply)
-    if score is not None:
-        lines.append(f"*{score}")
+    lines = [] if score is None else [score]
     if ply in game.pvs:
         moves = []
         for usi in game.pvs[ply].split():
             move = board.parse_usi(usi)
             moves.append(("△" if board.turn == WHITE else "▲") + board.kif(move))
             board.push(move)
-        lines.append("**読み筋=" + "".join(moves))
+        lines.append("*読み筋=" + "".join(moves))
     return lines
 
 

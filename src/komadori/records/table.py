@@ -26,6 +26,7 @@ def games_of(columns: dict[str, Any], path: Path) -> list[Game]:
     first_ply = columns["first_ply"].tolist()
     winners, ends = columns["winner"].tolist(), columns["end"].tolist()
     opponents, offsets = columns["opponent"].tolist(), columns["offset"].tolist()
+    end_times = columns["end_time_ms"].tolist()
     move16, scores, times = columns["move16"], columns["score_cp"], columns["time_ms"]
     counts, first_candidate = columns["candidates"], columns["first_candidate"]
     games = []
@@ -50,6 +51,7 @@ def games_of(columns: dict[str, Any], path: Path) -> list[Game]:
                 candidates=candidates,
                 opponent=opponents[g],
                 source=Source(path, offsets[g]),
+                end_time_ms=end_times[g],
             )
         )
     for g, ply, raw_key, raw in columns["texts"]:
@@ -79,6 +81,7 @@ def table_of(games: Iterable[Game]) -> _core.GameTable:
             winner=game.winner,
             end=game.end,
             opponent=game.opponent,
+            end_time_ms=game.end_time_ms,
             move16=np.ascontiguousarray(game.moves, np.uint16),
             score_cp=np.ascontiguousarray(game.scores_cp, np.int32),
             time_ms=np.ascontiguousarray(game.times_ms, np.int32),
