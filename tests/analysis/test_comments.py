@@ -186,3 +186,18 @@ def test_comments_are_never_trusted(comment: str, rate: float | None) -> None:
     assert (None if analysed is None else analysed.black_win_rate(1)) == (
         None if rate is None else pytest.approx(rate)
     )
+
+
+@pytest.mark.parametrize(("score", "mate"), [(31_111, None), (-32_000, None), (30_000, True)])
+def test_scores_beyond_a_mate_are_kept(tmp_path: Path, score: int, mate: bool | None) -> None:
+    path = tmp_path / "a.csa"
+    path.write_text(f"PI\n+\n+7776FU\n'** {score} -3334FU\n")
+    (game,) = read_games(path)
+    analysed = from_comments(game)
+    assert analysed is not None
+    found = analysed.found[1]
+    assert found is not None
+    assert found.best is not None
+    expected = (None, -UNKNOWN_LENGTH) if mate else (-score, None)
+    assert (found.best.score_cp, found.best.mate_plies) == expected
+    assert annotated(analysed, is_csa=True).scores_cp.tolist() == [score]

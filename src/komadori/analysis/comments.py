@@ -202,8 +202,8 @@ def from_comments(game: Game) -> AnalysedGame | None:
 def _player_remark(game: Game, ply: int, turn: int) -> Remark:
     """Return the score of the player who made the move; `turn` is the other side."""
     score = int(game.scores_cp[ply - 1]) * (-1 if turn == BLACK else 1)
-    if abs(score) >= MATE_CP:
-        return Remark(True, 1, None, 1 if score > 0 else -1, 0, "")
+    if abs(score) == MATE_CP:
+        return Remark(True, 1, None, UNKNOWN_LENGTH if score > 0 else -UNKNOWN_LENGTH, 0, "")
     return Remark(True, 1, score, None, 0, "")
 
 
@@ -337,5 +337,6 @@ def _centipawns(found: Found) -> int:
     """Return the score from the side to move's view; a mate is MATE_CP."""
     best = found.best
     if best is not None:
-        return score_to_record(best.score_cp, best.mate_plies)
+        cp, mate = best.score_cp, best.mate_plies
+        return score_to_record(None, mate) if cp is None else cp
     return 0 if found.win_rate == 0.5 else score_to_record(None, 1 if found.win_rate > 0.5 else -1)
