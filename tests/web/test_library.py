@@ -78,6 +78,44 @@ def test_an_imported_game_keeps_its_variations(server: Server) -> None:
         assert (stored["moves"], stored["record"]) == (["7g7f"], text)  # stored once
 
 
+_CSA = [f"N+{name}\nPI\n+\n+7776FU\n'** 3 -3334FU\n'*{name}\n%CHUDAN\n" for name in "あい"]
+_KIF = [
+    f"先手：{name}\n   1 ７六歩(77)\n   2 中断\n\n変化：1手\n   1 ２六歩(27)\n" for name in "あい"
+]
+_JKF = [
+    f'{{"header":{{"先手":"{name}"}},"moves":[{{}},{{"special":"CHUDAN"}}]}}' for name in "あい"
+]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp932", "utf-16"])
+@pytest.mark.parametrize(
+    ("name", "upload", "texts"),
+    [
+        ("a.csa", "/\n".join(_CSA), [_CSA[0] + "/\n", _CSA[1]]),
+        ("a.kif", "".join(_KIF), _KIF),
+        ("a.jkf", "\n".join(_JKF), _JKF),
+        ("a.jkf", f"[{', '.join(_JKF)}]\n", _JKF),
+        ("a.usi", "startpos moves 7g7f\nstartpos moves 2g2f interrupt\n", None),
+    ],
+)
+def test_each_game_of_an_upload_keeps_its_text(
+    server: Server, name: str, upload: str, texts: list[str] | None, encoding: str
+) -> None:
+    address = f"/api/records?keep=true&name={name}"
+    read = server.http.post(address, content=upload.encode(encoding)).json()["games"]
+    kept = [server.http.get(f"/api/games/{game['game']}").json()["record"] for game in read]
+    assert kept == (texts or upload.splitlines(keepends=True))
+
+
+def test_the_sound_games_of_a_damaged_upload_keep_their_lines(server: Server) -> None:
+    text = f"{_CSA[0]}/\n{_CSA[1].replace('%CHUDAN', '+1111FU')}"
+    address = "/api/records?keep=true&name=a.csa"
+    (read,) = server.http.post(address, content=text.encode()).json()["games"]
+    stored = server.http.get(f"/api/games/{read['game']}").json()
+    assert stored["record"] == f"V2.2\n{_CSA[0]}"
+    assert stored["analysis"][0]["lines"][0]["pv"] == ["3c3d"]
+
+
 def test_an_imported_game_keeps_what_games_do_not_hold(server: Server) -> None:
     text = "PI\n+\n+7776FU\n'** 30 -3334FU +2726FU\n%TORYO\n"
     answer = server.http.post("/api/records?keep=true&name=a.csa", content=text.encode())

@@ -24,7 +24,7 @@ from komadori.web.session import Hub
 from komadori.web.shapes import GameResult, ModelInfo
 from komadori.web.studies import found_shape, load_analysis, mistakes_of, recorded_analysis
 from komadori.web.trainings import match_game
-from komadori.web.uploads import read_upload, record_text
+from komadori.web.uploads import read_upload, record_texts
 
 Language = Literal["auto", "ja", "en"]
 Winner = Literal["", "black", "white", "draw", "none"]
@@ -101,8 +101,9 @@ def _records(api: APIRouter, hub: Hub) -> None:
     ) -> shapes.ReadGames:
         format, games, skipped = read_upload(data, name)
         entries = [entry_of(game, "imported") for game in games]
-        if len(entries) == 1 and not skipped:
-            entries[0].record = record_text(data)
+        texts = record_texts(data, games, is_damaged=bool(skipped), format=format)
+        for entry, text in zip(entries, texts, strict=True):
+            entry.record = text
         numbers = [hub.library.add_new(entry) if keep else (None, False) for entry in entries]
         return shapes.ReadGames(
             format=format,

@@ -50,11 +50,23 @@ def read_upload(data: bytes, name: str = "") -> tuple[str, list[Game], list[str]
     return format, games, problems
 
 
-def record_text(data: bytes) -> str:
-    """Return the text of a record, with what a `Game` doesn't hold, such as variations, bookmarks
-    and lines of play; "" if it is too long."""
-    text = _decoded(data)
-    return text if len(text) <= MAX_RECORD else ""
+def record_texts(data: bytes, games: list[Game], *, is_damaged: bool, format: str) -> list[str]:
+    """Return the texts of an upload's games, with what a `Game` doesn't hold, such as variations
+    and bookmarks; "" for a game whose text is too long. Those of a damaged upload are written anew.
+    """
+    if is_damaged:
+        write = FORMATS[format].write
+        assert write is not None
+        return [write(game, "utf-8").decode(errors="replace") for game in games]
+    ends = [game.source.offset for game in games[1:] if game.source is not None]
+    mark = data[:2] if encoding_of(data) == "utf-16" else b""
+    texts = []
+    for begin, end in zip([0, *ends], [*ends, len(data)], strict=True):
+        text = _decoded(mark * (begin > 0) + data[begin:end])
+        if len(games) > 1 and text.lstrip("\ufeff[, \t\r\n").startswith("{"):
+            text = text.strip("\ufeff[], \t\r\n")  # of an array of JKF
+        texts.append(text if len(text) <= MAX_RECORD else "")
+    return texts
 
 
 def _format(data: bytes, name: str) -> str:
