@@ -24,7 +24,7 @@ import { connection } from '../src/socket';
 import { sideText } from '../src/shogi/handicaps';
 import { treeOf } from '../src/shogi/played';
 import { START } from '../src/shogi/position';
-import { writeGame } from '../src/shogi/records';
+import { csaLine, writeGame } from '../src/shogi/records';
 import { GameTree, ownComment } from '../src/shogi/tree';
 import { matchEloText, termsText } from '../src/train/elo';
 import { crossTable, LadderPage, scaleOf } from '../src/train/Ladders';
@@ -503,17 +503,16 @@ const ENDS = [
   ['white', 'adjudication', '中断', 'White won · by adjudication'],
   ['black', 'perpetual_check', '中断', 'Black won · perpetual check'],
   ['black', 'engine_failure', '中断', 'Black won · engine failure'],
-  ['none', 'interrupted', '', ''],
+  ['none', 'interrupted', '中断', 'interrupted'],
 ] as const;
 
 test.each(ENDS)('a game of the library has its end and winner: %s, %s', async (winner, end, ending, shown) => {
-  for (const written of ['', '   2 中断', '   2 持将棋']) {
+  for (const written of end === 'interrupted' ? ['', '   2 中断'] : ['', '   2 中断', '   2 持将棋']) {
     const record = written && `手合割：平手\n   1 ７六歩(77)\n${written}\n`;
     const summary = { game: 7, black: '', white: '', title: '', source: 'saved', winner, end, plies: 1, started: '', is_studied: false, sfen: START };
     serve({ 'api/games/7': { summary, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, result: null, record } });
     const tree = await loadGame(7);
     if (!written) expect(tree.ending).toBe(ending);
-    if (end === 'interrupted') continue;
     openGames([tree]);
     expect((await mount(MoveList)).querySelector('.ending')?.textContent).toBe(shown);
     const kept = keptResult(tree);
@@ -555,7 +554,7 @@ test("floodgate's lines in CSA comments are scores", async () => {
   const first = game.mainLine()[1];
   expect(first.comment).toBe('');
   expect(first.score?.cp).toBe(-50);
-  expect(analysedComment(first)).toBe('#評価値=+50\n#読み筋=△８四歩');
+  expect(analysedComment(first)).toBe('*評価値=50\n*読み筋=△８四歩(83)');
 });
 
 test('a match that one side won has a bound', () => {
@@ -591,7 +590,7 @@ test("a player's score is saved once, beside the player's move", () => {
   const tree = treeOf({ sfen: 'startpos', moves: ['7g7f', '3c3d'], black: 'a', white: 'b', scores_cp: [120, 30], win_rates: [0.6, 0.5] });
   const [root, first, second] = tree.mainLine();
   expect([root, first, second].map(n => analysedComment(n!))).toEqual(['', '*評価値=120', '*評価値=-30']);
-  expect(analysedComment(first!, () => [])).toBe('* 120');
+  expect(writeGame(tree, 'csa', at => analysedComment(at, csaLine))).toContain("+7776FU\n'** 120\n-3334FU\n'** -30\n");
   first!.recorded = '#評価値=120';
   expect([root, first].map(n => analysedComment(n!))).toEqual(['', '#評価値=120']);
 });
@@ -609,4 +608,33 @@ test('an interruption that only the server reads is kept', async () => {
   serve({ 'api/records': { format: 'usi', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], comments: {}, analysis: [], texts: {}, winner: 'none', end: 'interrupted', game: null }] } });
   const [game] = await readFiles([new File(['startpos moves 7g7f interrupt\n'], 'game.usi')]);
   expect(game.ending).toBe('中断');
+});
+
+test('comments of a record keep their order until they are edited; a new analysis replaces the old one alone', async () => {
+  const rows = ['前', '#評価値=50', '#読み筋=△３四歩(33)', '*評価値=30', '*読み筋=△３四歩(33)', '*深さ=9', '後'];
+  const line = { multipv: 1, win_rate: 0.48, score_cp: -50, mate_plies: null, visits: 0, depth: 1, pv: ['3c3d'] };
+  serve({ 'api/records': { format: 'kif', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f'], times_ms: [1500], scores_cp: [30], comments: {}, analysis: [{ game: 0, ply: 1, turn: 'white', win_rate: 0.48, black_win_rate: 0.52, visits: 0, declares: false, lines: [line] }], texts: { 1: '前\n後' }, winner: 'none', end: '', game: null }] } });
+  const [game] = await readFiles([new File([`手合割：平手\n   1 ７六歩(77)\n${rows.map(row => `*${row}\n`).join('')}`], 'game.kif')]);
+  const first = game.mainLine()[1];
+  expect(first).toMatchObject({ comment: '前\n後', timeMs: 1500 });
+  expect(analysedComment(first)).toBe(rows.join('\n'));
+  const csa = writeGame(game, 'csa', at => analysedComment(at, csaLine));
+  expect(csa).toContain("T1.5\n'*前\n'*#評価値=50\n'*#読み筋=△３四歩(33)\n'** 30 -3334FU\n'**深さ=9\n'*後\n");
+  first.comment = '前';
+  expect(analysedComment(first)).toBe(['前', ...rows.slice(1, -1)].join('\n'));
+  first.score = { winRate: 0.4, cp: 90, pv: ['8c8d'], nodes: 10, by: 'alphabeta' };
+  expect(analysedComment(first)).toBe('前\n*評価値=30\n*読み筋=△３四歩(33)\n*深さ=9\n#評価値=-90\n#読み筋=△８四歩');
+  expect(writeGame(game, 'csa', at => analysedComment(at, csaLine))).toContain("'*前\n'**評価値=30\n'**読み筋=△３四歩(33)\n'**深さ=9\n'** -90 -8384FU\n");
+});
+
+test.each([
+  ['解析 0 候補1 評価値 57', { score_cp: -57, mate_plies: null }, '* 57 -3334FU'],
+  ['#詰み=先手勝ち:3手', { score_cp: null, mate_plies: -3 }, '* 30000 -3334FU'],
+])("the analysis %s has floodgate's line in CSA and stays", async (row, score, inCsa) => {
+  const tree = new GameTree();
+  const first = tree.addLine(tree.root, ['7g7f']);
+  first.recorded = row;
+  first.score = { winRate: 0, cp: score.score_cp ?? undefined, mate: score.mate_plies ?? undefined, pv: ['3c3d'], nodes: 0 };
+  expect(analysedComment(first)).toBe(row);
+  expect(writeGame(tree, 'csa', at => analysedComment(at, csaLine))).toContain(`'*${row}\n'*${inCsa}\n`);
 });

@@ -168,7 +168,7 @@ describe('records', () => {
     game.headers.date = '2018/05/03 11:13:54';
     expect(writeGame(game, 'csa')).toContain('\n$START_TIME:2018/05/03 11:13:54\n');
     game.headers.date = '令和八年';
-    expect(writeGame(game, 'csa')).not.toContain('$START_TIME');
+    expect(writeGame(game, 'csa')).toContain('\n$START_TIME:令和八年\n');
     expect(csaLine(START, ['7g7f', '3c3d', '8h2b+', '3a2b', 'B*5e', '1a9i'])).toEqual(['+7776FU', '-3334FU', '+8822UM', '-3122GI', '+0055KA']);
   });
 
@@ -234,4 +234,122 @@ test.each([['不戦勝', 'win', '先手'], ['不戦敗', 'lose', '後手'], ['�
 
 test.each<Format>(['usi', 'sfen'])('%s holds the moves of a game with any ending', format => {
   expect(writeGame(readGames(ended('裁定引分'))[0], format)).toBeTruthy();
+});
+
+const csaOf = (rows: string, head = '') => `V2.2\n${head}PI\n+\n${rows}`;
+const kifOf = (rows: string, head = '') => `${head}手合割：平手\n手数----指手---------消費時間--\n${rows}`;
+const jkfOf = (header: object, ...comments: string[]) => ({ header, moves: [{}, { move: { color: 0, from: { x: 7, y: 7 }, to: { x: 7, y: 6 }, piece: 'FU' }, comments }, { special: 'CHUDAN' }] });
+
+test.each([
+  ['* 30', '*評価値=30'],
+  ['* 31111 -3334FU', '*評価値=31111\n*読み筋=△３四歩(33)'],
+  ['* -32000 -3334FU +8822UM -3122GI +0055KA', '*評価値=-32000\n*読み筋=△３四歩(33)▲２二角成(88)△２二銀(31)▲５五角打'],
+  ['text\n* 12 -3334FU\n\nmore', 'text\n*評価値=12\n*読み筋=△３四歩(33)\n\nmore'],
+])('a player\'s score and line in CSA are those of KIF: %j', (inCsa, inKif) => {
+  const starred = (text: string, star: string) => text.split('\n').map(row => `${star}${row}\n`).join('');
+  const csa = csaOf(`+7776FU\n${starred(inCsa, "'*")}%CHUDAN\n`);
+  const kif = kifOf(`   1 ７六歩(77)\n${starred(inKif, '*')}   2 中断\n`);
+  const jkf = JSON.stringify(jkfOf({}, ...inKif.split('\n')));
+  for (const text of inKif.includes('\n\n') ? [kif, jkf] : [csa, kif, jkf]) { // tsshogi leaves out empty lines of CSA
+    const [game] = readGames(text);
+    expect(writeGame(game, 'csa')).toContain(starred(inCsa, "'*"));
+    expect(writeGame(game, 'kif')).toContain(starred(inKif, '*'));
+    expect(writeGame(game, 'ki2')).toContain(starred(inKif, '*'));
+    expect(JSON.parse(writeGame(game, 'jkf')).moves[1].comments).toEqual(inKif.split('\n'));
+  }
+});
+
+test.each([
+  ['*評価値=+詰3', '* 30000'],
+  ['*評価値=-詰', '* -30000'],
+  ['*評価値=75\n#評価値=-30', '* 75\n#評価値=-30'],
+  ['*評価値=5\n*読み筋=△３四歩(33)▲９九歩(98)', '* 5\n*読み筋=△３四歩(33)▲９九歩(98)'],
+  ['#評価値=20\n#読み筋=△３四歩', '#評価値=20\n#読み筋=△３四歩'],
+])("a player's score of KIF in CSA: %j", (inKif, inCsa) => {
+  const game = new GameTree();
+  game.addLine(game.root, ['7g7f']).comment = inKif;
+  expect(writeGame(game, 'csa')).toContain(inCsa.split('\n').map(row => `'*${row}\n`).join(''));
+});
+
+test('a line of KIF may begin with 同; CSA has an analysis once; comments before the first move have no score', () => {
+  const game = new GameTree();
+  game.root.comment = '*評価値=1';
+  game.addLine(game.root, ['7g7f', '3c3d', '8h2b+']).comment = '*評価値=9\n*読み筋=△同　銀(31)';
+  expect(writeGame(game, 'csa')).toContain("+8822UM\n'** 9 -3122GI\n");
+  expect(writeGame(game, 'csa')).toContain("'**評価値=1\n");
+  const csa = csaOf("'** 30 +7776FU\n+7776FU\n'*#評価値=20\n'*#読み筋=△３四歩(33)\n'** 20 -3334FU\n'** 8 junk tail\n");
+  expect(readGames(csa)[0].mainLine().map(node => node.comment)).toEqual(['* 30 +7776FU', '#評価値=20\n#読み筋=△３四歩(33)\n*評価値=8\njunk tail']);
+});
+
+test.each(['2024-05-03', '2024-05-03T10:00:00+09:00', '2024/5/3', '2024/05/03 10', '令和六年五月三日', '2024/05/03(金) 10:00'])('the date %s stays as it is', date => {
+  for (const text of [csaOf('+7776FU\n', `$START_TIME:${date}\n`), kifOf('   1 ７六歩(77)\n', `開始日時：${date}\n`), JSON.stringify(jkfOf({ 開始日時: date }))]) {
+    const [game] = readGames(text);
+    expect(writeGame(game, 'csa')).toContain(`\n$START_TIME:${date}\n`);
+    expect(writeGame(game, 'kif')).toContain(`開始日時：${date}\n`);
+    expect(JSON.parse(writeGame(game, 'jkf')).header).toEqual({ 開始日時: date });
+  }
+});
+
+test.each(['対局日：2024/05/03\n', '開始日時：2024/05/03\n対局日：2024/05/03\n', '対局日：2024/05/03\n開始日時：2024/05/03 10:00\n'])('%j keeps its names', dates => {
+  const [game] = readGames(kifOf('   1 ７六歩(77)\n', dates));
+  expect(writeGame(game, 'kif').split('手合割')[0]!.split('\n').sort()).toEqual(dates.split('\n').sort());
+  game.headers.date = '2025/01/01';
+  expect(writeGame(game, 'kif')).toContain('開始日時：2025/01/01\n');
+});
+
+test.each([
+  ['7六歩(77)', '3四歩(33)', '2二角成(88)', '同 銀(31)'],
+  ['76歩(77)', '３4歩(33)', '▲２二角成(88)', '同銀(31)'],
+  ['☗７六歩(77)', '☖３四歩(33)', '☗２二角不成(88)', '☖同　銀(31)'],
+])('moves of KIF in other forms: %s, %s, %s, %s', (...moves) => {
+  for (const space of [' ', '\t', '　']) {
+    const [game] = readGames(kifOf(moves.map((move, i) => `${i + 1}${space}${move}\n`).join('') + '5 投了\n'));
+    expect(usis(game)).toEqual(['7g7f', '3c3d', moves[2]!.includes('不成') ? '8h2b' : '8h2b+', '3a2b']);
+    expect(game.ending).toBe('投了');
+  }
+});
+
+test('several games of JKF, and one without moves', () => {
+  const games = ['A', 'B'].map(name => jkfOf({ 先手: name }, name, '', 'x'));
+  for (const text of [JSON.stringify(games), JSON.stringify(games, undefined, 2), games.map(game => JSON.stringify(game)).join('\n')])
+    expect(readGames(text).map(game => [game.headers.black, game.mainLine()[1].comment, game.ending])).toEqual([['A', 'A\n\nx', '中断'], ['B', 'B\n\nx', '中断']]);
+  expect(readGames(writeGame(new GameTree(), 'jkf'))).toHaveLength(1);
+});
+
+test('CSA keeps fractions of seconds and the time before the end', () => {
+  const text = csaOf('+7776FU\nT1.234\n-3334FU\nT0\n%TORYO\nT0.75\n');
+  expect(writeGame(readGames(text)[0], 'csa')).toBe(`'CSA encoding=UTF-8\n${text.replace('V2.2', 'V3.0')}`);
+});
+
+test.each(['perpetual_check', 'time_up', 'max_moves', 'illegal_move', 'declaration', 'adjudication'])('JKF keeps the result %s', end => {
+  const [game] = readGames(ended('中断'));
+  game.result = { winner: 'black', end };
+  expect(readGames(writeGame(game, 'jkf'))[0].result).toEqual(game.result);
+});
+
+test.each<Format>(['kif', 'ki2', 'csa', 'jkf'])('line breaks in headers and names leave a record of %s whole', format => {
+  const [game] = readGames(JSON.stringify(jkfOf({ 先手: 'A\nB', 棋戦: 'K\r\n手合割：香落ち', 備考: 'a\nb', 記録: 'c\n%TORYO' })));
+  const [again] = readGames(writeGame(game, format));
+  const values = (tree: GameTree) => [tree.headers.black, tree.headers.event, tree.further.standard.get('note') ?? tree.further.custom.get('備考'), tree.further.custom.get('記録')];
+  expect(values(again)).toEqual(format === 'jkf' ? values(game) : ['A B', 'K 手合割：香落ち', 'a b', 'c %TORYO']);
+});
+
+test.each([
+  kifOf('   1 ７六歩(77)\n*a：b\n   2 投了\nまで1手で後手の勝ち\n\n変化：1手\n   1 ２六歩(27)\n\n', '先手：A\n') + kifOf('   1 ９六歩(97)\n', '先手：B\n'),
+  '#KI2 version=2.0\n先手：A\n\n▲７六歩\n*a：b\nまで1手で中断\n\n変化：1手\n▲２六歩\n\n#KI2 version=2.0\n先手：B\n▲９六歩\n',
+])('several games of KIF and KI2 with variations: %j', text => {
+  const games = readGames(text, 'x');
+  expect(games.map(game => [game.headers.black, ...usis(game), game.root.children.length])).toEqual([['A', '7g7f', 2], ['B', '9g9f', 1]]);
+  expect(games.map(game => game.name)).toEqual(['x (1)', 'x (2)']);
+});
+
+test.each([
+  ['２八歩(27)', 'illegal move at ply 3', ['8c8d']],
+  ['９九歩(98)', 'not valid KIF: 3 ９九歩(98)', []],
+])('a variation with the illegal move %s is told, and the others are kept', (move, reason, kept) => {
+  const skipped: string[] = [];
+  const variations = `\n変化：2手\n   2 ８四歩(83)\n   3 ${move}\n   4 ３四歩(33)\n\n変化：4手\n   4 ４四歩(43)\n\n変化：1手\n   1 ２六歩(27)\n`;
+  const [game] = readGames(kifOf(`   1 ７六歩(77)\n   2 ３四歩(33)\n   3 投了\n${variations}`), '', skipped);
+  expect(skipped).toEqual([reason]);
+  expect([...game.nodes()].map(node => node.usi).sort()).toEqual(['', '2g2f', '3c3d', '7g7f', ...kept]);
 });

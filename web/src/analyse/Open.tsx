@@ -20,7 +20,9 @@ export const EXTENSIONS = '.kif,.kifu,.ki2,.ki2u,.csa,.usi,.sfen,.jkf,.json,.txt
 async function readRecord(record: Blob, name: string, title = name): Promise<GameTree[]> {
   const { decode, readGames, RecordError } = await import('../shogi/records');
   try {
-    const games = readGames(decode(await record.arrayBuffer()), title);
+    const skipped: string[] = [];
+    const games = readGames(decode(await record.arrayBuffer()), title, skipped);
+    for (const reason of skipped.slice(0, 3)) notify(t('open.skipped', { reason }), 'bad');
     const read = await parse(record, name).catch(() => undefined);
     if (read?.games.length === games.length) games.forEach((tree, i) => applyRecorded(tree, read.games[i]));
     return games;

@@ -11,6 +11,7 @@ const CSA: RecordFormatType.CSA = 4;
 /** What is used of the server's answer. */
 export interface Recorded extends RecordedAnalysis {
   moves: string[];
+  times_ms?: (number | null)[];
   headers: Record<string, string>;
   comments: Record<number, string>;
   winner?: Result['winner'];
@@ -23,6 +24,7 @@ export function applyRecorded(tree: GameTree, game: Recorded): void {
   const line = tree.mainLine();
   const differs = game.moves.findIndex((usi, i) => line[i + 1]?.usi !== usi);
   const same = differs < 0 ? line.length : differs + 1;
+  game.times_ms?.slice(0, same - 1).forEach((ms, i) => ms && (line[i + 1]!.timeMs = ms));
   for (const { ply, win_rate, visits, lines } of game.analysis) {
     if (ply >= same) continue;
     const best = lines[0];
@@ -49,7 +51,7 @@ function applyCsa(tree: GameTree, { headers, comments }: Recorded): void {
 
 /** Sets the ending to the word for the server's result, or the result itself if no word states it. */
 export function applyResult(tree: GameTree, { winner, end }: Partial<Result>): void {
-  if (tree.readFrom !== undefined && end === 'interrupted' && !tree.ending) tree.ending = '中断';
+  if (end === 'interrupted' && !tree.ending) tree.ending = '中断';
   if (!end || !winner || end === 'interrupted' || end === 'unknown') return;
   const result = { winner, end };
   const { sfen } = tree.mainLine().at(-1)!;
@@ -68,7 +70,9 @@ export const keptResult = ({ ending, result }: GameTree): { winner: Result['winn
 function setComment(at: GameTree['root'] | undefined, text: string, isSame: boolean): void {
   if (!at || !isSame || at.comment === text) return;
   const kept = text.split('\n');
-  const rows = at.comment.split('\n').filter(row => row && !kept.includes(row));
+  const all = at.comment.split('\n');
+  const rows = all.filter(row => row && !kept.includes(row));
   at.recorded = [at.recorded, ...rows].filter(Boolean).join('\n');
+  if (all.filter(row => !rows.includes(row)).join('\n') === text) at.asRead = { whole: at.comment, comment: text };
   at.comment = text;
 }

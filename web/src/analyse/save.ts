@@ -27,33 +27,40 @@ export function fileName(extension: string): string {
   return `${base.replace(/[\\/:*?"<>|\s]+/g, '_').slice(0, 80)}.${extension}`;
 }
 
-/** A node's comment with its score and line, in ShogiHome's format for KIF and floodgate's for CSA. */
+/** A player's line in KIF's comments, other than an analysis. */
+const PLAYERS = /^(\*(評価値|詰み|読み筋|深さ|ノード数|エンジン)=|\*?対局\s)/;
+
+/** A node's comment with its score and line, in ShogiHome's format for KIF. In CSA, where `writeGame` converts a
+ * player's, an analysis is floodgate's line. */
 export function analysedComment(at: Node, inCsa?: typeof csaLine): string {
   const score = at.score?.isPlayers ? undefined : at.score;
-  if (!score) return [ownComment(at), playersScore(at, !!inCsa)].filter(Boolean).join('\n');
-  // An analysis of the record stays as it is; floodgate's lines are written anew, in either format.
-  if (!inCsa && score.by === undefined && at.recorded && !/^\* /m.test(at.recorded)) return ownComment(at);
   const sign = turnOf(at.sfen) === 'sente' ? 1 : -1;
-  if (inCsa) {
-    const cp = score.mate !== undefined ? Math.sign(score.mate) * 30_000 : (score.cp ?? 0);
-    return [at.comment, `* ${sign * cp} ${inCsa(at.sfen, score.pv).join(' ')}`.trim()].filter(Boolean).join('\n');
+  const cp = sign * (score?.mate !== undefined ? Math.sign(score.mate) * 30_000 : (score?.cp ?? 0));
+  const inFloodgate = () => `* ${cp} ${inCsa!(at.sfen, score!.pv).join(' ')}`.trim();
+  if (score?.by === undefined) {
+    const parts = [ownComment(at)];
+    if (!score) parts.push(playersScore(at));
+    else if (inCsa ? !/^\*?評価値=/m.test(parts[0]!) : !/評価値|詰み=/.test(parts[0]!)) parts.push(...(inCsa ? [inFloodgate()] : [`*評価値=${cp}`, score.pv.length ? `*読み筋=${japaneseLine(at)}` : '']));
+    return parts.filter(Boolean).join('\n');
   }
-  const value = score.mate !== undefined ? `${sign * score.mate > 0 ? '+' : '-'}詰${Math.abs(score.mate) < UNKNOWN_LENGTH ? Math.abs(score.mate) : ''}` : `${sign * (score.cp ?? 0) >= 0 ? '+' : ''}${sign * (score.cp ?? 0)}`;
-  const parts = [at.comment, playersScore(at, false), `#評価値=${value}`];
+  // A new analysis takes the place of the record's, not of what the players said.
+  const parts = [at.comment, ...(at.recorded ?? '').split('\n').filter(row => PLAYERS.test(row)), playersScore(at)];
+  if (inCsa) return [...parts, inFloodgate()].filter(Boolean).join('\n');
+  const mate = score.mate ?? 0;
+  parts.push(`#評価値=${score.mate !== undefined ? `${sign * mate > 0 ? '+' : '-'}詰${Math.abs(mate) < UNKNOWN_LENGTH ? Math.abs(mate) : ''}` : `${cp >= 0 ? '+' : ''}${cp}`}`);
   if (score.pv.length) parts.push(`#読み筋=${japaneseLine(at)}`);
   const loss = lossOf(at);
   const grade = loss === undefined ? undefined : gradeOf(loss);
-  if (grade && at.parent?.score?.pv.length && score.by !== undefined)
+  if (grade && at.parent?.score?.pv.length)
     parts.push(`komadori: ${t(`grade.${grade}`)} −${Math.round(100 * loss!)}; ${t('instead.better')}: ${lineText(at.parent.sfen, at.parent.score.pv, 1, at.parent.usi)}`);
   return parts.filter(Boolean).join('\n');
 }
 
-/** The line for the score that a player gave its move, from Black's view; "" if the comment has a score. */
-function playersScore(at: Node, inCsa: boolean): string {
+/** KIF's line for the score that a player gave its move, from Black's view; "" if the comment has a score. */
+function playersScore(at: Node): string {
   const score = at.parent?.score;
-  if (!score?.isPlayers || score.pv[0] !== at.usi || /評価値|^\* /m.test(ownComment(at))) return '';
-  const cp = (turnOf(at.parent!.sfen) === 'sente' ? 1 : -1) * (score.cp ?? 0);
-  return inCsa ? `* ${cp}` : `*評価値=${cp}`;
+  if (!score?.isPlayers || score.pv[0] !== at.usi || /評価値/.test(ownComment(at))) return '';
+  return `*評価値=${(turnOf(at.parent!.sfen) === 'sente' ? 1 : -1) * (score.cp ?? 0)}`;
 }
 
 function japaneseLine(at: Node): string {
@@ -62,9 +69,9 @@ function japaneseLine(at: Node): string {
     .join('');
 }
 
-export async function recordText(format: Format, withAnalysis = true): Promise<string> {
+export async function recordText(format: Format): Promise<string> {
   const { csaLine, writeGame } = await import('../shogi/records');
-  return writeGame(game.value, format, withAnalysis ? at => analysedComment(at, format === 'csa' ? csaLine : undefined) : ownComment);
+  return writeGame(game.value, format, at => analysedComment(at, format === 'csa' ? csaLine : undefined));
 }
 
 export async function saveRecord(format: Format): Promise<void> {

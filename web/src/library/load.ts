@@ -29,8 +29,7 @@ export async function loadGame(number: number): Promise<GameTree> {
   }
   if (!tree) {
     tree = treeOf({ ...stored, black: summary.black, white: summary.white });
-    const { start_time: _, ...headers } = stored.headers; // the summary has it
-    applyHeaders(tree, headers);
+    applyHeaders(tree, stored.headers);
   }
   tree.number = number;
   const line = tree.mainLine();

@@ -16,6 +16,7 @@ import {
   importJKFString,
   importKI2,
   importKIF,
+  metadataKeyToKakinoki,
   Move,
   Position as RecordPosition,
   Record as GameRecord,
@@ -28,6 +29,7 @@ import { rulingOf } from '../analyse/words';
 import { t } from '../i18n';
 import { isHandicap } from './handicaps';
 import { START } from './position';
+import { withScoresOfCsa, withScoresOfKif } from './scores';
 import { GameTree, ownComment, type Ending, type Headers, type Node, type Result } from './tree';
 
 export type Format = 'kif' | 'ki2' | 'csa' | 'usi' | 'sfen' | 'jkf';
@@ -46,19 +48,22 @@ export function decode(bytes: ArrayBuffer): string {
 
 export class RecordError extends Error {}
 
-/** Parses the games in a text of any format. Throws RecordError with a one-line message. */
-export function readGames(text: string, name = ''): GameTree[] {
+/** Parses the games in a text of any format. Throws RecordError with a one-line message; adds one to `skipped` for each
+ * variation that can't be read, or has an illegal move and ends there. */
+export function readGames(text: string, name = '', skipped: string[] = []): GameTree[] {
   const trimmed = text.replace(/^\uFEFF/, '').trim();
   if (!trimmed) throw new RecordError('empty');
   if (trimmed.includes('\0')) throw new RecordError(t('open.noRecord')); // a binary file
-  const games = splitGames(normalise(trimmed)).map(part => {
-    const format = detectRecordFormat(part);
+  const games = splitGames(normalise(trimmed)).map(text => {
+    const format = detectRecordFormat(text);
+    const part = format === RecordFormatType.KIF ? plainMoves(text) : text;
     if (format === RecordFormatType.CSA) checkCsaMoves(part);
     if (format === RecordFormatType.KIF) checkKifMoves(part);
-    const record = readOne(format === RecordFormatType.KIF ? endingMain(part) : part, format);
+    const record = format === RecordFormatType.KIF ? readKif(endingMain(part), skipped) : readOne(part, format);
     if (record instanceof Error) throw new RecordError(wordsOf(record, format));
-    const game = fromRecord(record);
+    const game = fromRecord(record, skipped);
     game.readFrom = format;
+    if (format === RecordFormatType.CSA) for (const node of game.mainLine().slice(1)) node.comment = withScoresOfKif(node.comment, node);
     // tsshogi's KIF, KI2 and CSA parsers skip lines they don't recognise.
     if (isEmpty(game) && !HAS_START.test(part)) throw new RecordError(t('open.noRecord'));
     return game;
@@ -79,23 +84,47 @@ function normalise(text: string): string {
   return sfen ? `sfen ${sfen.slice(1).join(' ')} 1` : text;
 }
 
-/** Splits a text into games: CSA separates them by `/`; USI and SFEN have one per line. */
+/** Splits a text into games: CSA separates them by `/`; USI and SFEN have one per line, JKF too or an array; headers
+ * after moves begin one of KIF and KI2. */
 function splitGames(text: string): string[] {
+  if (/^[[{]/.test(text)) return splitJson(text);
   const format = detectRecordFormat(text);
   if (format === RecordFormatType.CSA) return text.split(/^\/\s*$/m).filter(part => part.trim());
   if (format === RecordFormatType.USI || format === RecordFormatType.SFEN) return text.split(/\r?\n/).filter(l => l.trim());
+  const games: string[][] = [[]];
+  let hasMoves = false;
+  for (const line of text.split(/\r?\n/)) {
+    if (hasMoves && /^(?!まで|変化)([^\s*#&|+：:▲△☗☖▼▽][^\s*#&|+：:]*：|#\s*(KIF|KI2|-))/.test(line)) {
+      games.push([]);
+      hasMoves = false;
+    }
+    hasMoves ||= /^(\s*\d+\s+\S|[▲△☗☖▼▽]|まで)/.test(line);
+    games.at(-1)!.push(line);
+  }
+  return games.map(lines => lines.join('\n'));
+}
+
+function splitJson(text: string): string[] {
+  const lines = text.split(/\r?\n/).filter(line => line.trim());
+  for (const part of [[text], lines]) {
+    try {
+      return part.flatMap(json => JSON.parse(json) as unknown).map(game => JSON.stringify(game));
+    } catch {
+      // Not one value: perhaps one on each line.
+    }
+  }
   return [text];
 }
 
 /** Matches a record that states its starting position: valid without any moves. */
-const HAS_START = /startpos|lnsgkgsnl|^手合割|^PI|^P1|^手数/m;
+const HAS_START = /startpos|lnsgkgsnl|"preset"|^手合割|^PI|^P1|^手数/m;
 
 const isEmpty = (game: GameTree): boolean =>
   game.initialSfen === START && !game.root.children.length && !game.ending && !Object.values(game.headers).some(Boolean);
 
 /** The error in the page's language: tsshogi's messages are English, some with the text of an exception. */
 function wordsOf(error: Error, format: RecordFormatType): string {
-  const what = /^invalid [\w ]+: (.+)$/is.exec(error.message)?.[1].replace(/\s+/g, ' ').slice(0, 60);
+  const what = /^invalid [\w ]+: (.+)$/is.exec(error.message)?.[1].replace(/\s+/g, ' ').trim().slice(0, 60);
   const name = NAMES[format] ?? 'USI';
   return what ? t('open.invalidPart', { format: name, part: what }) : t('open.invalid', { format: name });
 }
@@ -137,6 +166,39 @@ function checkKifMoves(text: string): void {
   }
 }
 
+const WIDE = '０１２３４５６７８９';
+const KANJI = '〇一二三四五六七八九';
+
+/** A move's number and square. */
+const NUMBERED = /^[ \t\u3000]*(\d+)[ \t\u3000]+[▲△▼▽☗☖]?(?:同[ \u3000]*|([1-9１-９])([1-9１-９一二三四五六七八九]))(?=[^\d\s])/gm;
+
+/** Writes the numbers and squares of moves as tsshogi reads them: it takes other forms for the end of the game. */
+const plainMoves = (text: string): string =>
+  text
+    .replace(NUMBERED, (_, number: string, file: string | undefined, rank: string) => {
+      const value = (digit: string) => Math.max(Number(digit) || 0, WIDE.indexOf(digit), KANJI.indexOf(digit));
+      return `${number.padStart(4)} ${file ? WIDE[value(file)]! + KANJI[value(rank)]! : '同\u3000'}`;
+    })
+    .replace(/^( *\d+ \S+)不成(?=\()/gm, '$1');
+
+/** Reads KIF without the variations that can't be read, and those that begin within them. */
+function readKif(text: string, skipped: string[]): GameRecord | Error {
+  const whole = importKIF(text);
+  if (!(whole instanceof Error)) return whole;
+  const [main = '', ...variations] = text.split(/^(?=変化[：:])/m);
+  let [sound, record] = [main, importKIF(main)];
+  let bad = Infinity; // the number of the first move left out
+  for (const variation of record instanceof Error ? [] : variations) {
+    const number = Number(/\d+/.exec(variation)?.[0]);
+    if (number > bad) continue;
+    const next = importKIF(sound + variation);
+    bad = next instanceof Error ? number : Infinity;
+    if (next instanceof Error) skipped.push(wordsOf(next, RecordFormatType.KIF));
+    else [sound, record] = [sound + variation, next];
+  }
+  return record;
+}
+
 /** A placeholder for the ending of a main line that has none and variations after its last move. */
 const NO_ENDING = '〈続く〉';
 
@@ -167,8 +229,6 @@ function withEvent(record: GameRecord | Error): GameRecord | Error {
 
 function readOne(text: string, format: RecordFormatType): GameRecord | Error {
   switch (format) {
-    case RecordFormatType.KIF:
-      return importKIF(text);
     case RecordFormatType.KI2:
       return importKI2(text);
     case RecordFormatType.CSA:
@@ -197,13 +257,13 @@ const SIDES: readonly Key[] = [Key.BLACK_NAME, Key.WHITE_NAME, Key.SHITATE_NAME,
 /** Keeps the headers that pages don't show. */
 function keepFurther({ metadata }: GameRecord, game: GameTree): void {
   const known = new Set([...SIDES, ...HEADERS.map(([, key]) => key)]);
-  if (!metadata.getStandardMetadata(Key.START_DATETIME)) known.add(Key.DATE); // shown as the date
+  if (!metadata.getStandardMetadata(Key.START_DATETIME)) game.further.standard.set(Key.START_DATETIME, ''); // DATE is the date
   for (const key of metadata.standardMetadataKeys)
     if (!known.has(key)) game.further.standard.set(key, metadata.getStandardMetadata(key) ?? '');
   for (const key of metadata.customMetadataKeys) game.further.custom.set(key, metadata.getCustomMetadata(key) ?? '');
 }
 
-function fromRecord(record: GameRecord): GameTree {
+function fromRecord(record: GameRecord, skipped: string[]): GameTree {
   const game = new GameTree(record.initialPosition.getSFEN(1));
   game.headers.black = getBlackPlayerName(record.metadata);
   game.headers.white = getWhitePlayerName(record.metadata);
@@ -214,19 +274,25 @@ function fromRecord(record: GameRecord): GameTree {
   keepFurther(record, game);
   game.root.comment = record.first.comment.trimEnd();
   if (record.first.bookmark) game.root.bookmark = record.first.bookmark;
-  copy(record.first.next, game.root, game, true);
+  copy(record.first.next, game.root, game, skipped);
   return game;
 }
 
 const INTERRUPTED = formatSpecialMove(SpecialMoveType.INTERRUPT);
 
-/** The comments at an interruption in JKF that tell who has won by a ruling. */
-const RULED: Record<string, Result['winner']> = { '結果：先手の勝ち': 'black', '結果：後手の勝ち': 'white', '結果：引き分け': 'draw' };
+const OUTCOMES: Record<string, Result['winner']> = { 先手の勝ち: 'black', 後手の勝ち: 'white', 引き分け: 'draw' };
+
+/** The result in a comment at an interruption in JKF, such as 結果：時間切れにより先手の勝ち. */
+function ruledBy(comment: string): Result | undefined {
+  const [, ruling, outcome] = /^結果：(?:(.+)により)?(先手の勝ち|後手の勝ち|引き分け)$/.exec(comment.trim()) ?? [];
+  const end = ruling ? Object.keys(RULINGS).find(name => RULINGS[name]![0] === ruling) : 'adjudication';
+  return outcome && end ? { winner: OUTCOMES[outcome]!, end } : undefined;
+}
 
 /** Copies a move, its siblings (linked by `branch`) and all their descendants. Iterative, since a long
  * game would overflow the stack. */
-function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain: boolean): void {
-  const queue: [ImmutableNode, Node, boolean][] = first ? [[first, parent, isMain]] : [];
+function copy(first: ImmutableNode | null, parent: Node, game: GameTree, skipped: string[]): void {
+  const queue: [ImmutableNode, Node, boolean][] = first ? [[first, parent, true]] : [];
   for (let item = queue.shift(); item; item = queue.shift()) {
     const [start, above, main] = item;
     for (let sibling: ImmutableNode | null = start; sibling; sibling = sibling.branch) {
@@ -234,16 +300,19 @@ function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain:
       const onMain = main && sibling === start;
       if (!(move instanceof Move)) {
         const text = formatSpecialMove(move).replace(NO_ENDING, '');
+        if (IS_MOVE.test(text) && onMain) throw new RecordError(t('open.illegalMove', { ply: above.ply + 1 }));
         // Names of CSA without a word, such as MATTA, are no words of KIF.
         above.ending = { text: /^[+-]?[A-Z_]+$/.test(text) ? INTERRUPTED : text, timeMs: sibling.elapsedMs || undefined, isFirst: sibling === start };
-        const ruled = RULED[sibling.comment.trim()];
-        if (ruled && onMain) game.result = { winner: ruled, end: 'adjudication' };
+        const ruled = ruledBy(sibling.comment);
+        if (ruled && onMain) game.result = ruled;
         else if (sibling.comment) above.comment = [above.comment, sibling.comment.trimEnd()].filter(Boolean).join('\n');
         continue;
       }
       const node = game.add(above, move.usi);
       if (!node) {
-        if (onMain) throw new RecordError(t('open.illegalMove', { ply: above.ply + 1 }));
+        const reason = t('open.illegalMove', { ply: above.ply + 1 });
+        if (onMain) throw new RecordError(reason);
+        skipped.push(reason);
         continue;
       }
       node.comment = sibling.comment.trimEnd();
@@ -259,16 +328,20 @@ const ENDINGS: Record<string, SpecialMoveType> = Object.fromEntries(
 );
 
 /** Converts a game with all variations. `comment` returns the comment of each node. */
-function toRecord(game: GameTree, comment: (node: Node) => string, format: Format): GameRecord {
+function toRecord(game: GameTree, commentOf: (node: Node) => string, format: Format): GameRecord {
+  const comment = (node: Node) => (format === 'csa' ? withScoresOfCsa(commentOf(node), node) : commentOf(node));
   const record = new GameRecord(RecordPosition.newBySFEN(game.initialSfen) ?? undefined);
-  const { headers, further } = game;
+  const { further } = game;
+  const oneLine = (value: string) => (format === 'jkf' ? value : value.replace(/\s*[\r\n]+\s*/g, ' '));
+  const headers = Object.fromEntries(Object.entries(game.headers).map(([name, value]) => [name, value && oneLine(value)])) as Headers;
   const [black, white] = isHandicap(game.initialSfen) ? [Key.SHITATE_NAME, Key.UWATE_NAME] : [Key.BLACK_NAME, Key.WHITE_NAME];
   if (headers.black) record.metadata.setStandardMetadata(black, headers.black);
   if (headers.white) record.metadata.setStandardMetadata(white, headers.white);
-  for (const [name, key] of HEADERS) if (headers[name]) record.metadata.setStandardMetadata(key, headers[name]!);
-  for (const [key, value] of further.standard) record.metadata.setStandardMetadata(key as Key, value);
+  const hasDate = further.standard.get(Key.START_DATETIME) === '' && headers.date === further.standard.get(Key.DATE);
+  for (const [name, key] of HEADERS) if (headers[name] && !(name === 'date' && hasDate)) record.metadata.setStandardMetadata(key, headers[name]!);
+  for (const [key, value] of further.standard) if (value) record.metadata.setStandardMetadata(key as Key, oneLine(value));
   const nameOf = (key: string) => (format === 'kif' || format === 'ki2' ? key.replace(/[\s*#&|+：:▲△☗☖▼▽]/g, '_').slice(0, 30) : key);
-  for (const [key, value] of further.custom) record.metadata.setCustomMetadata(nameOf(key), value);
+  for (const [key, value] of further.custom) record.metadata.setCustomMetadata(nameOf(key), oneLine(value));
   record.first.comment = comment(game.root);
   if (game.root.bookmark) record.first.bookmark = game.root.bookmark;
   const queue: [Node, ImmutableNode][] = [[game.root, record.first]];
@@ -325,7 +398,7 @@ function writeMoves(game: GameTree, format: Format, comment: (node: Node) => str
     case 'ki2':
       return exportKI2(record).replace(WITHOUT_ENDING, '');
     case 'csa':
-      return withHeadersOfCsa(withoutEmptyTimesOfCsa(exportCSA(record)), record);
+      return withHeadersOfCsa(withoutEmptyTimesOfCsa(exportCSA(record, hasFractions(game) ? { v3: { milliseconds: true } } : {})), record);
     case 'jkf':
       return withoutEmptyTimesOfJkf(exportJKFString(record), headersOf(record));
     case 'usi':
@@ -335,10 +408,13 @@ function writeMoves(game: GameTree, format: Format, comment: (node: Node) => str
   }
 }
 
+/** Whether a time isn't in whole seconds, for which CSA needs its version 3. */
+const hasFractions = (game: GameTree): boolean => game.mainLine().some(({ timeMs = 0, ending }) => timeMs % 1000 || (ending?.timeMs ?? 0) % 1000);
+
 const RULINGS: Record<string, readonly [kif: string, csa: string]> = {
   perpetual_check: ['連続王手の千日手', 'oute_sennichite'],
-  time: ['時間切れ', 'time up'],
   time_up: ['時間切れ', 'time up'],
+  time: ['時間切れ', 'time up'],
   max_moves: ['最大手数', 'max_moves'],
   illegal_move: ['反則', 'illegal move'],
   false_declaration: ['反則', 'illegal move'],
@@ -356,7 +432,7 @@ function withResult(text: string, format: Format, game: GameTree): string {
     const told = (name: string | undefined, own: string) => `${(name ?? '').replace(/:/g, '')} ${winner === 'draw' ? 'draw' : winner === own ? 'win' : 'lose'}`;
     return `${text}'summary:${csa}:${told(headers.black, 'black')}:${told(headers.white, 'white')}\n`;
   }
-  const said = Object.keys(RULED).find(comment => RULED[comment] === winner)!;
+  const said = `結果：${kif === '裁定' ? '' : `${kif}により`}${Object.keys(OUTCOMES).find(outcome => OUTCOMES[outcome] === winner)!}`;
   if (format === 'jkf') {
     const record = JSON.parse(text) as { moves: { special?: string; comments?: string[] }[] };
     const last = record.moves.at(-1)!;
@@ -379,7 +455,7 @@ const withoutEmptyTimesOfKif = (text: string): string =>
     .map(line => (/^ *\d+ .*\((?! *0:00\/)[\d: ]+\/[\d:]+\)\+?$/m.test(line) ? line : line.replace(/^( *\d+ .*?) *\( *0:00\/[\d:]+\)(\+?)$/gm, '$1$2')))
     .join('');
 
-const withoutEmptyTimesOfCsa = (text: string): string => (/^T0*[1-9]/m.test(text) ? text : text.replace(/^T0\n/gm, ''));
+const withoutEmptyTimesOfCsa = (text: string): string => (/^T[0.]*[1-9]/m.test(text) ? text : text.replace(/^T0\n/gm, ''));
 
 interface JkfMove {
   time?: { now: { h?: number; m: number; s: number } };
@@ -400,11 +476,11 @@ function withoutEmptyTimesOfJkf(text: string, headers: [string, string][]): stri
   return JSON.stringify(record);
 }
 
-/** The headers of a record by their names in KIF, without the players and the position. */
-function headersOf(record: GameRecord): [string, string][] {
-  const [head] = exportKIF(record).split(/^手数-/m);
-  const all = [...head!.matchAll(/^([^|：\n]+)：(.*)$/gm)].map(([, name, value]): [string, string] => [name!, value!.trim()]);
-  return all.filter(([name, value]) => value && !/^(先手|後手|下手|上手|手合割)$|持駒$/.test(name));
+/** The headers of a record by their names in KIF, without the players. */
+function headersOf({ metadata }: GameRecord): [string, string][] {
+  const standard = [...metadata.standardMetadataKeys].filter(key => !SIDES.includes(key)).map((key): [string, string] => [metadataKeyToKakinoki(key), metadata.getStandardMetadata(key) ?? '']);
+  const custom = [...metadata.customMetadataKeys].map((key): [string, string] => [key, metadata.getCustomMetadata(key) ?? '']);
+  return [...standard, ...custom].map(([name, value]): [string, string] => [name, value.trim()]).filter(([, value]) => value);
 }
 
 /** Headers of CSA by their names in KIF, or the package's where KIF has none. */
@@ -426,7 +502,6 @@ function withHeadersOfCsa(text: string, record: GameRecord): string {
   const { metadata } = record;
   const lines = headers
     .filter(([name, value]) => name !== '持ち時間' || value !== control) // from $TIME, for pages
-    .filter(([name, value]) => name !== '開始日時' || /^\d{4}\/\d\d\/\d\d/.test(value))
     .map(([name, value]) => {
       if (name === 'black_rating') return `'black_rate:${getBlackPlayerName(metadata) ?? ''}:${value}`;
       if (name === 'white_rating') return `'white_rate:${getWhitePlayerName(metadata) ?? ''}:${value}`;

@@ -27,6 +27,8 @@ export interface Node {
   comment: string;
   /** The lines of analyses and scores in the record's comment; `comment` is without them. */
   recorded?: string;
+  /** The record's whole comment, and `comment` as it was then. */
+  asRead?: { whole: string; comment: string };
   timeMs?: number;
   /** The record's bookmark on this move. */
   bookmark?: string;
@@ -149,7 +151,7 @@ export class GameTree {
 }
 
 /** The comment as in the record. */
-export const ownComment = (node: Node): string => [node.comment, node.recorded].filter(Boolean).join('\n');
+export const ownComment = ({ comment, recorded, asRead }: Node): string => (asRead?.comment === comment ? asRead.whole : [comment, recorded].filter(Boolean).join('\n'));
 
 /** The child that continues a node's line; undefined where the line ends. */
 export const continuation = (node: Node): Node | undefined => (node.ending?.isFirst ? undefined : node.children[0]);
