@@ -624,6 +624,8 @@ test('comments of a record keep their order until they are edited; a new analysi
   expect(analysedComment(first)).toBe(['前', ...rows.slice(1, -1)].join('\n'));
   first.score = { winRate: 0.4, cp: 90, pv: ['8c8d'], nodes: 10, by: 'alphabeta' };
   expect(analysedComment(first)).toBe('前\n*評価値=30\n*読み筋=△３四歩(33)\n*深さ=9\n#評価値=-90\n#読み筋=△８四歩');
+  game.root.score = { winRate: 0.5, cp: 7, pv: ['7g7f'], nodes: 10, by: 'alphabeta' };
+  expect(writeGame(game, 'csa', at => analysedComment(at, csaLine))).toContain("+\n'*#評価値=+7\n'*#読み筋=▲７六歩\n+7776FU\n");
   expect(writeGame(game, 'csa', at => analysedComment(at, csaLine))).toContain("'*前\n'**評価値=30\n'**読み筋=△３四歩(33)\n'**深さ=9\n'** -90 -8384FU\n");
 });
 

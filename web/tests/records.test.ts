@@ -205,6 +205,11 @@ describe('records', () => {
   });
 });
 
+test('a remark behind the moves of KIF is no game', () => {
+  expect(readGames(kifOf('   1 ７六歩(77)\n   2 投了\n# ---- x ----\n\n'))).toHaveLength(1);
+  expect(() => readGames('# ---- x ----\n')).toThrow('no record');
+});
+
 test('a main line without an ending stays before variations that begin after it', () => {
   const kif = '手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)\n   2 ３四歩(33)\n\n変化：3手\n   3 ２六歩(27)\n';
   const [game] = readGames(kif);

@@ -31,8 +31,9 @@ export function fileName(extension: string): string {
 const PLAYERS = /^(\*(評価値|詰み|読み筋|深さ|ノード数|エンジン)=|\*?対局\s)/;
 
 /** A node's comment with its score and line, in ShogiHome's format for KIF. In CSA, where `writeGame` converts a
- * player's, an analysis is floodgate's line. */
-export function analysedComment(at: Node, inCsa?: typeof csaLine): string {
+ * player's, an analysis is floodgate's line, except before the first move. */
+export function analysedComment(at: Node, lineInCsa?: typeof csaLine): string {
+  const inCsa = at.parent && lineInCsa;
   const score = at.score?.isPlayers ? undefined : at.score;
   const sign = turnOf(at.sfen) === 'sente' ? 1 : -1;
   const cp = sign * (score?.mate !== undefined ? Math.sign(score.mate) * 30_000 : (score?.cp ?? 0));

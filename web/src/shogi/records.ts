@@ -101,7 +101,7 @@ function splitGames(text: string): string[] {
     hasMoves ||= /^(\s*\d+\s+\S|[▲△☗☖▼▽]|まで)/.test(line);
     games.at(-1)!.push(line);
   }
-  return games.map(lines => lines.join('\n'));
+  return games.filter(lines => games.length === 1 || lines.some(line => /^[^#\s]/.test(line))).map(lines => lines.join('\n'));
 }
 
 function splitJson(text: string): string[] {
