@@ -100,6 +100,18 @@ def test_scores_of_the_players_count_where_nothing_else_is() -> None:
     assert from_comments(Game.from_usi(MOVES)) is None
 
 
+def test_a_mate_without_a_length_is_no_mate_in_1(tmp_path: Path) -> None:
+    game = Game.from_usi(MOVES, scores_cp=[60, None, -30000, None, None])
+    game.comments[4] = "*解析 深さ 9 評価値 30000 読み筋 ▲４五角打"  # as ShogiHome writes it
+    path = tmp_path / "game.csa"
+    with GameWriter(path) as writer:
+        writer.write(game)
+    analysed = from_comments(read_games(path)[0])
+    assert analysed is not None
+    mates = [found and found.best and found.best.mate_plies for found in analysed.found]
+    assert mates == [None, None, None, UNKNOWN_LENGTH, UNKNOWN_LENGTH, None]
+
+
 @pytest.mark.parametrize("style", ["shogihome", "shogigui"])
 def test_what_is_written_is_read_again(tmp_path: Path, style: str) -> None:
     game = game_with(
@@ -175,6 +187,7 @@ def test_the_analysis_of_a_record_is_not_written_twice() -> None:
     [
         ("#評価値=99999999999999999999", 1.0),
         ("#詰み=先手勝ち:99999手", 1.0),
+        ("#評価値=-詰" + "9" * 6000, 0.0),
         ("#読み筋=" + "▲７六歩" * 9, None),
         ("*解析 0 評価値 詰 読み筋 ▲", 1.0),
         ("*解析 " + "評価値 " * 50, None),

@@ -374,6 +374,21 @@ def test_losses_stand_whole_beside_long_moves(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_a_game_of_one_move_has_1_move(tmp_path: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    analysed = AnalysedGame(Game.from_usi(["7g7f"]), [Found(0.5, 10, (line(0.5),))] * 2)
+    path = tmp_path / "page.html"
+    path.write_text(html_report([analysed], "t", options=PageOptions("en")), "utf-8")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        assert "· 1 move\n" in page.inner_text("body")
+        assert page.locator("[title='1 move']").count() == 1
+        browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_the_address_names_a_move(analysed: AnalysedGame, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     for games, addresses in ((1, ("#2", "#p2", "#g1p2")), (2, ("#g2p2",))):

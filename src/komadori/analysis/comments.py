@@ -107,7 +107,7 @@ def _of_home(words: dict[str, str], *, is_players: bool) -> Remark | None:
     score, mate = None, None
     if (match := _HOME_MATE.match(words.get("詰み", ""))) is not None:
         mate = _length(match[2]) * (1 if match[1] == "先手" else -1)
-    elif (text := words.get("評価値", "")) and (match := re.match(r"([+-]?)詰(\d*)", text)):
+    elif (text := words.get("評価値", "")) and (match := re.match(r"([+-]?)詰(\d{0,4})", text)):
         mate = _length(match[2]) * (-1 if match[1] == "-" else 1)
     elif (match := re.match(r"[+-]?\d{1,9}", text)) is not None:
         score = int(match[0])
@@ -202,8 +202,6 @@ def from_comments(game: Game) -> AnalysedGame | None:
 def _player_remark(game: Game, ply: int, turn: int) -> Remark:
     """Return the score of the player who made the move; `turn` is the other side."""
     score = int(game.scores_cp[ply - 1]) * (-1 if turn == BLACK else 1)
-    if abs(score) == MATE_CP:
-        return Remark(True, 1, None, UNKNOWN_LENGTH if score > 0 else -UNKNOWN_LENGTH, 0, "")
     return Remark(True, 1, score, None, 0, "")
 
 
@@ -212,12 +210,15 @@ def _as_line(
 ) -> Line | None:
     sign = 1 if board.turn == BLACK else -1
     moves = read_line(remark.line or pv, board, before, played)
-    if remark.mate_plies is not None:
-        mate = sign * remark.mate_plies
+    plies, score = remark.mate_plies, remark.score_cp
+    if score is not None and abs(score) == MATE_CP:  # a mate, which CSA records give no length
+        plies = UNKNOWN_LENGTH if score > 0 else -UNKNOWN_LENGTH
+    if plies is not None:
+        mate = sign * plies
         return Line(1.0 if mate > 0 else 0.0, mate, None, remark.nodes, tuple(moves))
-    if remark.score_cp is None:
+    if score is None:
         return None
-    score = sign * remark.score_cp
+    score *= sign
     rate = value.win_rate_from_score(float(score), SCORE_COEF)
     return Line(rate, None, score, remark.nodes, tuple(moves))
 

@@ -23,7 +23,7 @@ export function drawSummary(game, data, names, grade, t) {
     h("tbody", {}, [t.opening, t.middlegame, t.endgame].map((label, phase) => line(label, (one) => {
       const [moves, loss, mistakes] = one.phases[phase];
       if (!moves) return "–";
-      return [h("span", { class: "whole" }, points(loss), h("span", { class: "soft", title: format(t.movesOf, moves) }, ` (${moves})`)), " ",
+      return [h("span", { class: "whole" }, points(loss), h("span", { class: "soft", title: moves === 1 ? t.moveOf : format(t.movesOf, moves) }, ` (${moves})`)), " ",
         mistakes.map((count, i) => count ? h("span", { class: `tag grade${i}`, title: grade(i) }, `×${count}`) : null)];
     }))),
   );

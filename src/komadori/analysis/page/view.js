@@ -95,7 +95,7 @@ export function mount(element, data, options) {
   function headers(one) {
     const rows = one.headers.map(([key, value]) => [key === "opening" ? t().opening_ : t()[key], value]);
     if (one.handicap) rows.push([t().handicap, handicapText(one)]);
-    rows.push([t().result, `${resultText(one)} · ${format(t().movesOf, one.plies)}`]);
+    rows.push([t().result, `${resultText(one)} · ${one.plies === 1 ? t().moveOf : format(t().movesOf, one.plies)}`]);
     if (one.engine) rows.push(["", format(t().engineOf, one.engine)]);
     return h("dl", { class: "headers" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
   }
