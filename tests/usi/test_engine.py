@@ -727,7 +727,12 @@ def test_oversized_and_binary_lines() -> None:
         gui.send("position startpos moves " + "7g7f " * 150_000)
         gui.expect("info string position: move 2")
         gui.send("go nodes 1")
-        gui.expect("bestmove")
+        assert gui.expect("bestmove") != "bestmove resign"
+        gui.send("position startpos moves " + "7g7f " * 250_000, "go nodes 1")
+        gui.expect("info string a line of more than")
+        assert gui.expect("bestmove") == "bestmove resign"
+        gui.send(b" " * (2 << 20), "position startpos", "go nodes 1")
+        assert gui.expect("bestmove") != "bestmove resign"
 
 
 def test_a_failing_searcher_is_reported_and_a_legal_move_given() -> None:

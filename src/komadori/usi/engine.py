@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 #: How long shutdown waits for a running search or loading model; the same after Ctrl-C.
 SHUTDOWN_S, INTERRUPTED_SHUTDOWN_S = 2.0, 0.7
 
+_INVALID_POSITION = "the last position was invalid"
+
 
 class UsiServer:
     """Serves a GUI over a pair of binary streams."""
@@ -102,6 +104,8 @@ class UsiServer:
                 while (more := self._source.readline(protocol.MAX_LINE)) and more[-1:] != b"\n":
                     pass
                 self._say(f"a line of more than {protocol.MAX_LINE} bytes was skipped")
+                if raw.split(maxsplit=1)[:1] == [b"position"]:
+                    self._position_error = _INVALID_POSITION
                 return ""
         except (OSError, ValueError):
             return None
@@ -180,7 +184,7 @@ class UsiServer:
         """
         from komadori.rules import Board
 
-        self._position_error = "the last position was invalid"
+        self._position_error = _INVALID_POSITION
         command = protocol.parse_position(arguments)
         board = Board(command.sfen)
         self._board, self._position_error = board, ""
