@@ -201,8 +201,18 @@ def test_a_limit_of_a_search_is_checked_before_it(name: str) -> None:
     for wrong in ("10", 1.5, [1]):
         with pytest.raises(TypeError, match=f"^{name}: expected int, got "):
             search.search("startpos", inference.load("uniform"), **{name: wrong})
+        with pytest.raises(TypeError, match=f"^{name}: expected int, got "):
+            search.Limits(**{name: wrong})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=f"^{name} is -1, at least 0 is needed$"):
         search.search("startpos", inference.load("uniform"), **{name: -1})
+    with pytest.raises(ValueError, match=f"^{name} is -1, at least 0 is needed$"):
+        search.Limits(**{name: -1})  # type: ignore[arg-type]
+
+
+def test_moves_to_search_are_moves() -> None:
+    assert search.Limits(searchmoves=[Board().parse_usi("7g7f")]).searchmoves
+    with pytest.raises(TypeError, match=r"^searchmoves: expected Move, got str$"):
+        search.Limits(searchmoves=["7g7f"])  # type: ignore[list-item]
 
 
 def test_methods_of_public_classes_name_their_arguments() -> None:

@@ -7,19 +7,26 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from komadori.rules import Board, Move
-from komadori.wording import check_type, names_arguments
+from komadori.wording import check_type, names_arguments, not_expected
 
 M = TypeVar("M", bound=Callable[..., Any])
 
 
+#: Fields of `Limits` that aren't numbers of nodes, plies or milliseconds.
+_NOT_COUNTS = ("infinite", "ponder", "searchmoves")
+
+
+@names_arguments
 @dataclass(frozen=True)
 class Limits:
     """Limits of a search, which ends at the first that is reached; without any, when stopped.
 
-    Times are in milliseconds, as in USI's `go`.
+    Times are in milliseconds, as in USI's `go`. Raises TypeError for a limit that isn't an integer,
+    ValueError for a negative one.
     """
 
     nodes: int | None = None
@@ -42,6 +49,17 @@ class Limits:
     """Search for a mate for this long (milliseconds; 0: until stopped)."""
     searchmoves: Sequence[Move] = ()
     """Search only these moves at the root; empty: all."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is None or name in _NOT_COUNTS:
+                continue
+            if not isinstance(value, Integral):
+                raise not_expected(name, value, "int")
+            if value < 0:
+                raise ValueError(f"{name} is {value}, at least 0 is needed")
+        for move in self.searchmoves:
+            check_type("searchmoves", move, Move)
 
     @property
     def has_clock(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,9 @@ from komadori.rules import Board
 from komadori.search.options import PuctOptions
 from komadori.search.protocol import Limits, SearchResult
 from komadori.search.puct import PuctSearcher
-from komadori.wording import check_type, not_expected
+from komadori.wording import check_type
 
 _LIMITS = {f.name for f in fields(Limits)}
-#: Limits that aren't numbers of nodes, plies or milliseconds.
-_NOT_COUNTS = {"infinite", "ponder", "searchmoves"}
 
 
 def search(
@@ -34,12 +31,7 @@ def search(
     limit.
     """
     limits = {name: value for name, value in settings.items() if name in _LIMITS}
-    for name in limits.keys() - _NOT_COUNTS:
-        if limits[name] is not None:
-            if not isinstance(limits[name], Integral):
-                raise not_expected(name, limits[name], "int")
-            if limits[name] < 0:
-                raise ValueError(f"{name} is {limits[name]}, at least 0 is needed")
+    bounds = Limits(**(limits or {"nodes": 800}))
     options = {name: value for name, value in settings.items() if name not in _LIMITS}
     board = Board(position) if isinstance(position, str) else position
     check_type("position", board, Board)
@@ -54,7 +46,7 @@ def search(
     searcher = PuctSearcher(evaluator, PuctOptions(**{"pv_interval_ms": 0, **options}))
     try:
         searcher.set_position(board)
-        return searcher.search(Limits(**(limits or {"nodes": 800})))
+        return searcher.search(bounds)
     finally:
         searcher.close()
         if evaluator is not model:
