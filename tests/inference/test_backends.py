@@ -262,6 +262,13 @@ def test_a_card_that_contradicts_its_model(model: Path, tmp_path: Path) -> None:
 def test_options_out_of_range(model: Path) -> None:
     with pytest.raises(ValueError, match="max_batch is 0"):
         load(model, max_batch=0)
+    for backend in ("openvino", "onnxruntime"):
+        with pytest.raises(ValueError, match=r"^threads is -1, at least 0 is needed$"):
+            load(model, backend=backend, threads=-1)
+        with pytest.raises(ValueError, match=r"^slots is 0, at least 1 is needed$"):
+            load(model, backend=backend, slots=0)
+    with pytest.raises(ValueError, match=r"^streams is -1, at least 1 is needed$"):
+        load(model, backend="openvino", streams=-1)
     with pytest.raises(ValueError, match="precision 'int3'"):
         load(model, precision="int3")
     with pytest.raises(ModelError, match="backend 'tpu'"):

@@ -61,6 +61,8 @@ def test_rows_can_be_looked_at(samples: records.Samples) -> None:
     assert [one.board.sfen() for one in samples[:3]] == [samples[i].board.sfen() for i in range(3)]
     with pytest.raises(IndexError):
         samples[len(samples)]
+    with pytest.raises(ValueError, match=r"^rows has 2 dimensions, 1 is needed$"):
+        samples[np.argwhere(samples.game == 3)]
 
 
 def test_samples_are_equal_if_all_columns_are(samples: records.Samples) -> None:

@@ -12,7 +12,7 @@ from komadori.cpus import available_threads
 from komadori.inference.batch_size import ON_CPU, ON_GPU
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import OUTPUTS, check_signature, read_card
-from komadori.inference.protocol import Floats, InferenceError, ModelError
+from komadori.inference.protocol import Floats, InferenceError, ModelError, check_counts
 from komadori.inference.without_telemetry import import_onnxruntime
 from komadori.wording import names_arguments
 
@@ -52,8 +52,7 @@ class OnnxRuntimeEvaluator(FutureSlots):
             raise ModelError(f"{path}: no such model file")
         if max_batch is None:
             max_batch = ON_CPU if tuple(providers) == ("cpu",) else ON_GPU
-        if max_batch < 1:
-            raise ValueError(f"max_batch is {max_batch}, at least 1 is needed")
+        check_counts(max_batch=max_batch, threads=threads, slots=slots)
         wanted = [_provider(name) for name in providers]
         missing = [name for name, _ in wanted if name not in ort.get_available_providers()]
         if missing:

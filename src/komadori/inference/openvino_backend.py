@@ -19,6 +19,7 @@ from komadori.inference.protocol import (
     InferenceError,
     ModelError,
     Planes,
+    check_counts,
     not_started,
 )
 from komadori.inference.without_telemetry import import_openvino
@@ -69,8 +70,7 @@ class OpenVinoEvaluator(Described):
         path = Path(path)
         if precision not in _HINTS:
             raise ValueError(f"precision {precision!r}: one of {', '.join(_HINTS)}")
-        if max_batch is not None and max_batch < 1:
-            raise ValueError(f"max_batch is {max_batch}, at least 1 is needed")
+        check_counts(max_batch=max_batch, threads=threads, streams=streams, slots=slots)
         threads = threads or available_threads()
         streams = streams or threads
         core = ov.Core()

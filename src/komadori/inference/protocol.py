@@ -135,6 +135,16 @@ def check_evaluator(name: str, value: object) -> None:
         raise not_expected(name, value, "an evaluator (of inference.load)")
 
 
+def check_counts(*, threads: int | None, **counts: int | None) -> None:
+    """Raise ValueError for a negative number of threads (0: the default), or another count that is
+    neither None nor at least 1.
+    """
+    for name, count in {"threads": threads, **counts}.items():
+        least = 0 if name == "threads" else 1
+        if count is not None and count < least:
+            raise ValueError(f"{name} is {count}, at least {least} is needed")
+
+
 def wait_for(evaluator: Evaluator, slot: int, n: int) -> tuple[Floats, Floats]:
     """Wait for the outputs of a slot's n rows. Raises InferenceError, which names the evaluator, if
     they aren't what `Evaluator.wait` is to return."""

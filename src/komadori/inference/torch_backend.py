@@ -12,7 +12,7 @@ from komadori.extras import install_line
 from komadori.inference.batch_size import ON_CPU, ON_GPU
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import check_tables
-from komadori.inference.protocol import Floats, InferenceError, ModelError
+from komadori.inference.protocol import Floats, InferenceError, ModelError, check_counts
 from komadori.model_folder import find_model
 from komadori.wording import names_arguments
 
@@ -100,15 +100,13 @@ class TorchEvaluator(FutureSlots):
     ) -> None:
         import torch
 
-        if threads:
-            torch.set_num_threads(threads)
-
         if precision not in PRECISIONS:
             raise ValueError(f"precision {precision!r}: one of {', '.join(PRECISIONS)}")
         if max_batch is None:
             max_batch = ON_CPU if device == "cpu" else ON_GPU
-        if max_batch < 1:
-            raise ValueError(f"max_batch is {max_batch}, at least 1 is needed")
+        check_counts(max_batch=max_batch, threads=threads, slots=slots)
+        if threads:
+            torch.set_num_threads(threads)
         self.features = features
         self.labels = labels
         super().__init__(self.name, max_batch, slots, workers=1)

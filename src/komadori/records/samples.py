@@ -126,6 +126,8 @@ class Samples(ComparesArrays):
         """Select rows by indices, mask or slice."""
         if rows is None or isinstance(rows, int | np.integer):
             raise not_expected("rows", rows, "indices, a mask or a slice")
+        if not isinstance(rows, slice) and (dimensions := np.ndim(rows)) > 1:
+            raise ValueError(f"rows has {dimensions} dimensions, 1 is needed")
         chosen = {name: column[rows] for name, column in self.columns().items()}
         return Samples(**chosen, skipped=self.skipped)
 
