@@ -249,6 +249,8 @@ def test_a_terminal_without_a_width_gets_all_lines(
         ("match random random --games 3", "'-g': 3 is odd"),
         ("match random random --games 0", "'-g': 0 is not in the range x>=2"),
         ("ladder play l.db --games 3", "'-g': 3 is odd"),
+        ("ladder play l.db --block 5", "'--block': 5 is odd"),
+        ("ladder play l.db --block 0", "'--block': 0 is not in the range"),
         ("quickstart --games 3", "'--games': 3 is odd"),
         ("match random random --clock 0+0", "'0+0': a clock without time"),
         ("match random random --clock 0/0", "'0/0': a clock without time"),

@@ -23,7 +23,7 @@ from komadori.cli.game_options import (
     game_progress,
     with_conditions,
 )
-from komadori.cli.numbers import THREADS
+from komadori.cli.numbers import EVEN_GAMES, THREADS
 from komadori.cli.outputs import check_outputs, force_option, holds
 from komadori.wording import counted
 
@@ -110,7 +110,13 @@ def add(ladder: Path, name: str, spec: str, elo: float | None, note: str) -> Non
 @GAMES
 @click.option("--player", "-p", "among", multiple=True, help="Only games of these players.")
 @click.option("--against", "-a", multiple=True, help="Only games against these players.")
-@click.option("--block", default=10, show_default=True, help="Games before the next pairing.")
+@click.option(
+    "--block",
+    default=10,
+    show_default=True,
+    type=EVEN_GAMES,
+    help="Games before the next pairing, even.",
+)
 @click.option(
     "--concurrency",
     "-j",
