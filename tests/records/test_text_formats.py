@@ -209,6 +209,27 @@ def test_a_players_score_goes_before_a_researchers(tmp_path: Path) -> None:
     assert game.comments == {1: "#評価値=999\ntext", 2: "#評価値=-詰"}
 
 
+@pytest.mark.parametrize("suffix", ["kif", "jkf"])
+def test_shogihomes_mates_are_scores_and_keep_their_length(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "mates.kif"
+    path.write_text(
+        "   1 ７六歩(77)\n**詰み=先手勝ち:15手\n**評価値=900\n*#評価値=8\n"
+        "   2 ３四歩(33)\n**詰み=先手勝ち\n   3 ２六歩(27)\n*#詰み=後手勝ち:8手\n",
+        "utf-8",
+    )
+    game = read_games(path)[0]
+    assert game.scores_cp.tolist() == [30000, -30000, -30000]
+    assert game.comments == {
+        1: "*詰み=先手勝ち:15手\n*評価値=900\n#評価値=8",
+        2: "*詰み=先手勝ち",
+        3: "#詰み=後手勝ち:8手",
+    }
+    write_games(tmp_path / f"again.{suffix}", [game])
+    again = read_games(tmp_path / f"again.{suffix}")[0]
+    assert again.scores_cp.tolist() == game.scores_cp.tolist()
+    assert again.comments == game.comments
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp932", "utf-16"])
 def test_kif_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a.kif"
