@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import lzma
 import os
 import random
@@ -241,6 +242,29 @@ def test_a_terminal_without_a_width_gets_all_lines(
     monkeypatch.setenv("COLUMNS", "0")
     found = run("doctor").output
     assert found.count("\n") >= normal.count("\n") > 5
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "match random material -o out",
+        "generate teacher -o out",
+        "generate selfplay --model uniform -o out",
+        "generate relabel a.kif --by uniform -o out",
+        "lab run hand-input --runs out",
+    ],
+)
+def test_without_ray_nothing_is_made(
+    here: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name == "ray" else found(name)
+    )
+    result = run(f"{line} --ray nohost:6379")
+    assert result.exit_code == 1
+    assert "--ray needs the extra `cluster`: pip install" in result.output
+    assert not (here / "out").exists()
 
 
 @pytest.mark.parametrize(

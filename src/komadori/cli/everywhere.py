@@ -1,13 +1,33 @@
-"""`--ray` for commands that divide their work by locks in a folder."""
+"""`--ray`: its parameter type, and commands that divide their work by locks in a folder."""
 
 from __future__ import annotations
 
 import sys
 import threading
+from typing import Any
 
 import click
 
 from komadori.cli.console import say
+
+
+class _RayAddress(click.ParamType[str]):
+    """The address of a Ray cluster. Without Ray the command ends before it makes anything."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from komadori.cluster.fleet import ClusterError, check_installed
+
+        try:
+            check_installed()
+        except ClusterError as error:
+            raise click.ClickException(str(error)) from None
+        return value
+
+
+#: Parameter type of `--ray`.
+RAY_ADDRESS = _RayAddress()
 
 
 def on_all_machines(address: str, stop: threading.Event) -> bool:

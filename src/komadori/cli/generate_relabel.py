@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from komadori.cli.everywhere import RAY_ADDRESS
 from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.network_options import BACKEND, DEVICE
 from komadori.cli.numbers import BATCH, THREADS
@@ -91,7 +92,13 @@ def _refuse_unused(spec: str, kind: str) -> None:
     type=THREADS,
     help="Concurrent engines or engine processes; threads of a network. [default: all cores]",
 )
-@click.option("--ray", "address", metavar="ADDRESS", help="Label on all machines of a Ray cluster.")
+@click.option(
+    "--ray",
+    "address",
+    metavar="ADDRESS",
+    type=RAY_ADDRESS,
+    help="Label on all machines of a Ray cluster.",
+)
 @click.option(
     "--segment",
     default=0,

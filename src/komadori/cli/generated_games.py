@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from komadori.cli.everywhere import RAY_ADDRESS
+
 GAMES = click.option(
     "--games",
     type=click.IntRange(min=0),
@@ -15,7 +17,11 @@ SEED = click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the random numbers [default: 1]"
 )
 RAY = click.option(
-    "--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster."
+    "--ray",
+    "address",
+    metavar="ADDRESS",
+    type=RAY_ADDRESS,
+    help="Play on all machines of a Ray cluster.",
 )
 DECLARATION = click.option(
     "--declaration",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import importlib
+import importlib.util
 import math
 import socket
 import threading
@@ -26,6 +27,12 @@ MIN_AHEAD = 2
 
 class ClusterError(RuntimeError):
     """The cluster can't be reached, or the work fails."""
+
+
+def check_installed() -> None:
+    """Raise ClusterError, which says what to install, unless Ray is installed."""
+    if importlib.util.find_spec("ray") is None:
+        raise ClusterError(f"--ray needs the extra `cluster`: {install_line('cluster')}")
 
 
 class Worker(Protocol):
@@ -160,12 +167,9 @@ class Fleet:
         worker; None for all cores of its machine. ahead: maximum number of items queued per worker
         thread, so that it stays busy between polls. at_once: items queued per worker, instead of
         `ahead`. on_change: called with a message when a machine joins or is lost."""
-        try:
-            import ray
-        except ModuleNotFoundError as error:
-            raise ClusterError(
-                f"--ray needs the extra `cluster`: {install_line('cluster')}"
-            ) from error
+        check_installed()
+        import ray
+
         self._ray = ray
         self._worker, self._job, self._threads, self._ahead = worker, dict(job), threads, ahead
         self._at_once = at_once
