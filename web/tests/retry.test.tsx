@@ -3,14 +3,21 @@ import { act } from 'preact/test-utils';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { answer, button, click, mount, sent, serve, WELCOME } from './page';
 import { followAddress } from '../src/analyse/address';
+import { Analyse } from '../src/analyse/Analyse';
 import { Openings } from '../src/analyse/Openings';
 import { Retry } from '../src/analyse/Retry';
 import { exercise, retry, startRetry, toggleRetry } from '../src/analyse/retry';
 import { game, games, hidesEngine, isSearching, node, openGames, orientation, play, scored } from '../src/analyse/state';
+import { study } from '../src/analyse/study';
+import type { StudyProgress } from '../src/protocol';
 import { route } from '../src/router';
 import { language } from '../src/settings';
 import { GameTree } from '../src/shogi/tree';
 import { connection } from '../src/socket';
+
+vi.mock('../src/analyse/Graph', () => ({ Graph: () => null })); // it draws on a canvas
+
+const RUNNING: StudyProgress = { type: 'study', id: 1, study: 's1', state: 'running', message: '', games: [], done: 0, total: 9, left_s: null, found: [], mistakes: [] };
 
 /** Moves 1 and 3 (Black) lose 15 and 25 points, move 2 (White) 8. */
 function analysed(): GameTree {
@@ -128,4 +135,17 @@ test('the opening explorer lists moves with results; a click plays one', async (
   expect(row.querySelector('.results')!.getAttribute('aria-label')).toBe('Black 67%, draws 0%, White 33%');
   await click(row.querySelector('button'));
   expect(node.value.usi).toBe('7g7f');
+});
+
+test('a running study leaves the tab that the user has chosen', async () => {
+  const place = await mount(Analyse);
+  const chosen = () => [...place.querySelectorAll('.side-tabs [role=radio]')].find(r => r.getAttribute('aria-checked') === 'true')?.textContent;
+  const progress = (done: number) => act(() => void (study.value = { ...RUNNING, done }));
+  await progress(1);
+  expect(chosen()).toBe('Mistakes');
+  await act(() => startRetry());
+  expect(chosen()).toBe('Moves');
+  await progress(2);
+  expect(chosen()).toBe('Moves');
+  study.value = undefined;
 });

@@ -138,8 +138,11 @@ export function Dialogs() {
 /** The selected tab of the shared side column. */
 const tab = signal<'moves' | 'mistakes'>('moves');
 
+const isRunning = computed(() => study.value?.state === 'running');
+
+// Show the mistakes when a study starts; its progress doesn't take the moves away again.
 effect(() => {
-  if (study.value?.state === 'running') tab.value = 'mistakes';
+  if (isRunning.value) tab.value = 'mistakes';
 });
 
 const isRetrying = computed(() => !!retry.value);
