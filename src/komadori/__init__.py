@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _SUBPACKAGES = (
     "analysis",
     "arena",
+    "cluster",
     "encoding",
     "generate",
     "inference",
@@ -22,11 +23,14 @@ _SUBPACKAGES = (
     "mate",
     "nets",
     "players",
+    "quickstart",
     "records",
+    "report",
     "rules",
     "search",
     "training",
     "usi",
+    "web",
 )
 
 

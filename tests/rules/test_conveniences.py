@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import komadori
+from komadori import search
 from komadori.records import Game
 from komadori.rules import Board, IllegalMoveError, Move, MoveError, SfenError
 
@@ -59,6 +63,17 @@ def test_the_boards_of_a_game_are_independent() -> None:
 def test_subpackages_are_attributes() -> None:
     code = "import sys, komadori; komadori.rules.Board(); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_documented_package_is_an_attribute() -> None:
+    index = Path(__file__).parents[2] / "docs" / "api" / "index.md"
+    documented = re.findall(r"^\| \[komadori\.(\w+)\]", index.read_text("utf-8"), re.M)
+    assert len(documented) > 15
+    assert set(documented) <= set(dir(komadori))
+
+
+def test_notebooks_complete_names_that_are_imported_on_demand() -> None:
+    assert set(search.__all__) <= set(dir(search))
 
 
 def test_a_move_equals_nothing_but_moves() -> None:
