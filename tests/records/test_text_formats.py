@@ -17,6 +17,7 @@ from komadori.records import (
     End,
     Game,
     GameReader,
+    GameWriter,
     RecordError,
     Winner,
     read_games,
@@ -624,3 +625,20 @@ def test_jkf_keeps_notes_and_time_limits(tmp_path: Path) -> None:
     (read,) = write_and_read(tmp_path / "a.jkf", [game])
     assert read.headers == headers
     assert '"持ち時間":"各5時間"' in (tmp_path / "a.jkf").read_text(encoding="utf-8")
+
+
+def test_a_writer_outside_its_block_says_so(tmp_path: Path) -> None:
+    game = Game.from_usi(["7g7f"])
+    writer = GameWriter(tmp_path / "a.kif")
+    with pytest.raises(ValueError, match=r"a\.kif isn't open: write in the writer's `with` block"):
+        writer.write(game)
+    with writer:
+        writer.write(game)
+    with pytest.raises(ValueError, match=r"a\.kif isn't open"):
+        writer.write(game)
+    assert len(read_games(tmp_path / "a.kif")) == 1
+
+
+def test_scores_of_another_number_are_counted_in_words() -> None:
+    with pytest.raises(RecordError, match=r"^2 values for 1 move$"):
+        Game.from_usi(["7g7f"], scores_cp=[1, 2])

@@ -147,8 +147,10 @@ class AtomicFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._file = None
         self._context.__exit__(kind, error, trace)
 
     def _append(self, data: bytes) -> None:
-        assert self._file is not None
+        if self._file is None:
+            raise ValueError(f"{self.path} isn't open: write in the writer's `with` block")
         self._file.write(data)

@@ -15,7 +15,7 @@ from komadori.array_fields import ComparesArrays
 from komadori.records.errors import RecordError
 from komadori.rules import BLACK, WHITE, Board, Move
 from komadori.rules.pieces import check_color
-from komadori.wording import names_arguments, not_expected
+from komadori.wording import counted, names_arguments, not_expected
 
 __all__ = [
     "MATE_CP",
@@ -254,5 +254,5 @@ def _column(values: Sequence[int | None] | None, length: int, missing: int) -> N
     if values is None:
         return np.full(length, missing, np.int32)
     if len(values) != length:
-        raise RecordError(f"{len(values)} values for {length} moves")
+        raise RecordError(f"{counted(len(values), 'value')} for {counted(length, 'move')}")
     return np.array([missing if value is None else value for value in values], np.int32)
