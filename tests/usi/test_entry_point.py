@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -291,6 +292,58 @@ def test_ctrl_c_ends_an_infinite_search_with_status_130() -> None:
         assert process.returncode == 130, err
         assert "Traceback" not in err
         assert out.count("bestmove") == 1
+
+
+def test_ctrl_c_while_the_engine_starts_ends_it_with_status_130() -> None:
+    """The first `position` and `go` import packages, which may swallow an exception."""
+    for wait in (0.0, 0.01, 0.03, 0.1, 0.3):
+        with subprocess.Popen(
+            [*COMMAND, "--option", "USI_Hash=16", "--eval", "material"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write("usi\nposition startpos\nisready\ngo infinite\n")
+            process.stdin.flush()
+            while process.stdout.readline() != "usiok\n":
+                assert process.poll() is None
+            time.sleep(wait)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+        assert process.returncode == 130, err
+        assert "Traceback" not in err
+        assert "error" not in out
+
+
+_SLOW_IMPORT = """
+import builtins, sys, time
+from komadori import cli
+real = builtins.__import__
+def slow(name, *rest):
+    if name == "komadori.cli.usi":
+        print("importing", flush=True)
+        time.sleep(60)
+    return real(name, *rest)
+builtins.__import__ = slow
+sys.argv = ["komadori", "usi"]
+cli.{function}()
+"""
+
+
+@pytest.mark.parametrize("function", ["main", "serve_usi"])
+def test_ctrl_c_before_the_handshake_ends_the_engine_with_status_130(function: str) -> None:
+    code = _SLOW_IMPORT.format(function=function)
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "importing\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "interrupted\n")
 
 
 def test_tables_too_large_are_reported_and_a_smaller_one_plays_on() -> None:

@@ -61,17 +61,29 @@ def leave(number: int, _frame: object) -> None:
     os._exit(128 + number)
 
 
-def main() -> None:
-    """The `komadori` console command."""
-    open_closed_streams()
-    if sys.argv[1:2] == ["usi"]:  # fast handshake: import nothing else first
-        try:
-            from komadori.cli.usi import main as usi_main
-        except ImportError as error:  # of the core
-            sys.exit(f"komadori usi: {error}")
-        sys.exit(usi_main(sys.argv[2:]))
+def leave_on_interrupt() -> None:
+    """Let Ctrl-C end the process at once, unless the caller's shell ignores it: an exception in
+    an import may be swallowed, or turned into another."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, leave)
+
+
+def serve_usi(arguments: list[str] | None = None) -> None:
+    """The `komadori-usi` console command: a fast handshake, so it imports nothing else first."""
+    leave_on_interrupt()
+    try:
+        from komadori.cli.usi import main
+    except ImportError as error:  # of the core
+        sys.exit(f"komadori usi: {error}")
+    sys.exit(main(arguments))
+
+
+def main() -> None:
+    """The `komadori` console command."""
+    leave_on_interrupt()
+    open_closed_streams()
+    if sys.argv[1:2] == ["usi"]:
+        serve_usi(sys.argv[2:])
     from komadori.cli._group import run
 
     run()

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from komadori.cli import open_closed_streams
+from komadori.cli import leave, leave_on_interrupt, open_closed_streams
 from komadori.cpus import available_threads, threads_from_environment
 from komadori.usi.engine import UsiServer
 from komadori.usi.models import DEFAULT_PLAYER, ENVIRONMENT, engine_name
@@ -36,7 +37,8 @@ the tree search, whose network GUIs set by the option DNN_Model."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the engine until `quit` or the end of input. Returns the exit status."""
+    """Run the engine until `quit`, the end of input or Ctrl-C. Returns the exit status."""
+    leave_on_interrupt()
     open_closed_streams()
     arguments = _parser().parse_args(argv)
     presets: dict[str, str] = {}
@@ -71,13 +73,14 @@ def main(argv: list[str] | None = None) -> int:
         sink,
         leave=_leave,
     )
-    try:
-        status = server.run()
-    except KeyboardInterrupt:
-        import signal
+    if signal.getsignal(signal.SIGINT) is leave:
 
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        status = 130
+        def interrupt(_number: int, _frame: object) -> None:
+            signal.signal(signal.SIGINT, leave)  # the second
+            server.interrupt()
+
+        signal.signal(signal.SIGINT, interrupt)
+    status = server.run()
     sys.stderr.flush()
     # Backend threads and unresponsive searches must not keep the process alive.
     os._exit(status)

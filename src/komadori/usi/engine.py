@@ -34,7 +34,14 @@ if TYPE_CHECKING:
 #: How long shutdown waits for a running search or loading model; the same after Ctrl-C.
 SHUTDOWN_S, INTERRUPTED_SHUTDOWN_S = 2.0, 0.7
 
+#: Exit status after Ctrl-C.
+INTERRUPTED_STATUS = 130
+
 _INVALID_POSITION = "the last position was invalid"
+
+
+class _Interrupt(BaseException):
+    """Ends the wait for a line."""
 
 
 class UsiServer:
@@ -66,12 +73,16 @@ class UsiServer:
         self._board: Board | None = None
         self._position_error = ""
         self._exit_status = 0
+        self._is_reading = self._is_interrupted = False
         self._book: BookAnswers | None = None
 
     # ------------------------------------------------------------------ the reader
 
     def run(self) -> int:
-        """Serve until `quit`, the end of input, or a closed output. Returns the exit status."""
+        """Serve until `quit`, the end of input, a closed output or `interrupt`.
+
+        Returns the exit status.
+        """
         worker = threading.Thread(target=self._work, name="usi worker", daemon=True)
         worker.start()
         shutdown_s = INTERRUPTED_SHUTDOWN_S
@@ -83,6 +94,8 @@ class UsiServer:
                 if line:
                     self._handle(line)
             shutdown_s = SHUTDOWN_S
+        except _Interrupt:
+            self._exit_status = INTERRUPTED_STATUS
         finally:
             self._release_all()  # each `go` is still answered
             self._jobs.put(None)
@@ -97,7 +110,26 @@ class UsiServer:
                     self._loaded.searcher.close()
         return self._exit_status
 
+    def interrupt(self) -> None:
+        """End `run` with INTERRUPTED_STATUS; each `go` is still answered.
+
+        For a signal handler in the thread that runs it: it waits for the import or the command in
+        progress, which may swallow an exception, but not for a line.
+        """
+        self._is_interrupted = True
+        if self._is_reading:
+            raise _Interrupt
+
     def _read_line(self) -> str | None:
+        self._is_reading = True
+        try:
+            if self._is_interrupted:
+                raise _Interrupt
+            return self._read()
+        finally:
+            self._is_reading = False
+
+    def _read(self) -> str | None:
         try:
             raw = self._source.readline(protocol.MAX_LINE)
             if len(raw) >= protocol.MAX_LINE and not raw.endswith(b"\n"):
