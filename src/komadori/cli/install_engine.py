@@ -155,8 +155,8 @@ def windows_program(arguments: list[str], python: str, machine: str) -> bytes:
             "__main__.py",
             "import os, sys\n"
             f"os.environ[{LAUNCHER_FOLDER!r}] = os.path.dirname(os.path.abspath(sys.argv[0]))\n"
-            "from komadori.cli.usi import main\n"
-            f"sys.exit(main({arguments!r}))\n",
+            "from komadori.cli import serve_usi\n"
+            f"serve_usi({arguments!r})\n",
         )
     return launcher + f'#!"{python}"\r\n'.encode() + archive.getvalue()
 
