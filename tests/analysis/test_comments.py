@@ -214,3 +214,18 @@ def test_scores_beyond_a_mate_are_kept(tmp_path: Path, score: int, mate: bool | 
     expected = (None, -UNKNOWN_LENGTH) if mate else (-score, None)
     assert (found.best.score_cp, found.best.mate_plies) == expected
     assert annotated(analysed, is_csa=True).scores_cp.tolist() == [score]
+
+
+@pytest.mark.parametrize("row", ["*評価値=-70", "*対局 時間 00:05.2 評価値 -70 読み筋 ▲７六歩(77)"])
+def test_floodgates_line_of_csa_goes_before_other_rows(tmp_path: Path, row: str) -> None:
+    """As analyses are saved in CSA beside what a player said."""
+    path = tmp_path / "a.csa"
+    path.write_text(f"PI\n+\n+7776FU\n'*{row}\n'** 101 -3334FU\n", encoding="utf-8")
+    (game,) = read_games(path)
+    assert game.comments == {1: row}
+    analysed = from_comments(game)
+    assert analysed is not None
+    found = analysed.found[1]
+    assert found is not None
+    assert found.best is not None
+    assert (found.best.score_cp, found.best.pv) == (-101, ("3c3d",))

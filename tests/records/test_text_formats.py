@@ -169,6 +169,37 @@ def test_a_score_and_a_line_are_the_same_in_every_format(tmp_path: Path, score: 
             assert write_and_read(tmp_path / f"b.{other}", [expected]) == [expected]
 
 
+@pytest.mark.parametrize("suffix", ["csa", "kif", "ki2", "jkf"])
+def test_a_second_score_at_a_move_and_a_line_before_the_first_survive(
+    tmp_path: Path, suffix: str
+) -> None:
+    """The first score and its line are the move's, as in CSA the one in floodgate's form."""
+    text = """手合割：平手
+**評価値=10
+**読み筋=▲７六歩(77)
+   1 ７六歩(77)
+**評価値=12
+**読み筋=△３四歩(33)
+**評価値=15
+**読み筋=△８四歩(83)
+**評価値=12.5
+   2 ３四歩(33)
+**評価値=1
+**評価値=2
+**読み筋=▲２六歩(27)
+   3 中断
+"""
+    (tmp_path / "a.kif").write_text(text, encoding="utf-8")
+    (game,) = read_games(tmp_path / "a.kif")
+    assert (game.scores_cp.tolist(), game.pvs) == ([12, -1], {1: "3c3d"})
+    assert game.comments == {
+        0: "*評価値=10\n*読み筋=▲７六歩(77)",
+        1: "*評価値=15\n*読み筋=△８四歩(83)",
+        2: "*評価値=2\n*読み筋=▲２六歩(27)",
+    }
+    assert write_and_read(tmp_path / f"b.{suffix}", [game]) == [game]
+
+
 def test_white_moves_first_in_a_handicap_game(tmp_path: Path) -> None:
     kif = tmp_path / "a.kif"
     kif.write_text("手合割：二枚落ち\n上手：U\n下手：S\n   1 ６二銀(71)\n**評価値=500\n   2 投了\n")

@@ -185,7 +185,7 @@ def from_comments(game: Game) -> AnalysedGame | None:
         engine = engine or named
         if any(not remark.is_players for remark in remarks):
             remarks = [remark for remark in remarks if not remark.is_players]
-        elif ply and not remarks and game.scores_cp[ply - 1] != NO_SCORE:
+        elif ply and game.scores_cp[ply - 1] != NO_SCORE:
             remarks = [_player_remark(game, ply, board.turn)]
         before, played = (boards[ply - 1], moves[ply - 1]) if ply else (None, None)
         lines = [

@@ -18,7 +18,7 @@ from komadori.records.ends import KIF_WORDS, word_of
 from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
 from komadori.records.kif import HEADERS, LINE_OF_PLAY, read_line_of_play, score_lines
-from komadori.records.text import take_scores
+from komadori.records.text import take_scores, takes_line
 from komadori.rules import Board, Move
 
 __all__ = ["documents", "read_game", "write_jkf"]
@@ -184,11 +184,11 @@ def _take_lines(game: Game) -> None:
     """Read the players' lines in a game's comments into `pvs`."""
     boards = None
     for ply, comment in list(game.comments.items()):
-        kept = []
+        kept: list[str] = []
         for line in comment.split("\n"):
             match = LINE_OF_PLAY.fullmatch(line)
             pv = None
-            if match is not None:
+            if match is not None and takes_line(ply, kept, has_line=ply in game.pvs):
                 boards = boards or [*(board for board, _ in game.positions()), game.final_board()]
                 pv = read_line_of_play(match[1], boards[ply])
             if pv is None:

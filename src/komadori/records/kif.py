@@ -16,7 +16,7 @@ import numpy as np
 from komadori.records.ends import KIF_WORDS, winner_for, word_of
 from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
-from komadori.records.text import Line, score_comment, take_scores
+from komadori.records.text import Line, score_comment, take_scores, takes_line
 from komadori.rules import BLACK, HANDICAPS, WHITE, Board, Handicap, RulesError
 
 __all__ = [
@@ -160,13 +160,17 @@ def _read_line(game: _Parsed, text: str) -> None:
     if not text or text[0] in "#&":
         return
     if text[0] == "*":
-        comment = text[1:]
+        comment, ply = text[1:], len(game.moves)
         match = LINE_OF_PLAY.fullmatch(comment)
-        pv = read_line_of_play(match[1], _board(game)) if match is not None else None
+        pv = None
+        if match is not None and takes_line(
+            ply, game.comments.get(ply, []), has_line=ply in game.pvs
+        ):
+            pv = read_line_of_play(match[1], _board(game))
         if pv is not None:
-            game.pvs[len(game.moves)] = pv
+            game.pvs[ply] = pv
         else:
-            game.comments.setdefault(len(game.moves), []).append(comment)
+            game.comments.setdefault(ply, []).append(comment)
         return
     if text.startswith("まで"):
         _read_result(game, text)

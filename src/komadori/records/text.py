@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = [
     "lines_of",
     "score_comment",
     "take_scores",
+    "takes_line",
 ]
 
 #: Bytes decoded at a time, and the longest line.
@@ -156,68 +157,65 @@ def _lines_of_utf16(data: bytes, encoding: str) -> Iterator[Line]:
         offset = end + 2
 
 
-#: `評価値=` or ShogiHome's `詰み=` of a player (`*` of `**評価値=`) or of an analysis (`#` of
-#: `*#評価値=`), Black's view.
+#: `評価値=` of a player (`*` of `**評価値=`) or of an analysis (`#` of `*#評価値=`), Black's view.
 _SCORE = re.compile(r"([*#]?)評価値=\s*([+-]?[0-9]+(?:\.[0-9]+)?|[+-]?詰\S*).*")
-_MATE = re.compile(r"([*#]?)詰み=(先手|後手)勝ち.*")
 
 
 def take_scores(game: Game) -> None:
     """Read the scores in a game's comments into `scores_cp`, if it has none.
 
-    A player's line (`**評価値=`) is removed from the comment, unless a line beside it gives the
-    length of a mate. An analysis line (`*#評価値=`) is kept, and used for moves without a player's.
+    The player's line that gives the score (`**評価値=`), the first, is removed from the comment. An
+    analysis line (`*#評価値=`) is kept, and used for moves without a player's.
     """
     for ply, comment in list(game.comments.items()):
-        if not 1 <= ply <= len(game) or ("評価値=" not in comment and "詰み=" not in comment):
+        if "評価値=" not in comment or not 1 <= ply <= len(game):
             continue
-        kept: list[str] = []
-        players: list[int] = []
-        researched: list[int] = []
-        has_mate = False
-        for line in comment.split("\n"):
-            found = _score_of(line)
-            if found is None or found[0]:
-                kept.append(line)
-            if found is not None:
-                (researched if found[0] else players).append(found[1])
-            has_mate = has_mate or (found is not None and not found[0] and "詰み=" in line)
+        lines = comment.split("\n")
+        scores = [
+            (match[1], _centipawns(match[2])) if match else None
+            for match in map(_SCORE.fullmatch, lines)
+        ]
+        players = [score for score in scores if score and score[0] != "#"]
         if game.scores_cp[ply - 1] == NO_SCORE:
             if not game.scores_cp.flags.writeable:
                 game.scores_cp = game.scores_cp.copy()
-            for score in (players or researched)[:1]:
+            for _, score in (players or [score for score in scores if score])[:1]:
                 game.scores_cp[ply - 1] = _sign(game, ply) * score
-        if has_mate:
-            continue
+        black_view = _sign(game, ply) * int(game.scores_cp[ply - 1])
+        kept = [
+            line
+            for line, score in zip(lines, scores, strict=True)
+            if score is None or score[0] == "#" or score[1] != black_view
+        ]
         if kept:
             game.comments[ply] = "\n".join(kept)
         else:
             del game.comments[ply]
 
 
+def takes_line(ply: int, above: Sequence[str], *, has_line: bool) -> bool:
+    """Whether a player's line in the comment after `ply` moves belongs to the score of that move.
+
+    above: the comment's lines above it. has_line: whether one of them was taken already.
+    """
+    players = [match for match in map(_SCORE.fullmatch, above) if match and match[1] != "#"]
+    return ply > 0 and not has_line and len(players) <= 1
+
+
 def score_comment(game: Game, ply: int) -> str | None:
     """The comment line, without its first `*`, for the score of the `ply`-th move.
 
-    None without a score, or if a line in the comment gives it.
+    None without a score, or if an analysis line in the comment gives it.
     """
     score = int(game.scores_cp[ply - 1])
     if score == NO_SCORE:
         return None
     black_view = _sign(game, ply) * score
     for line in game.comments.get(ply, "").split("\n"):
-        found = _score_of(line)
-        if found is not None and found[1] == black_view:
+        match = _SCORE.fullmatch(line)
+        if match is not None and match[1] == "#" and _centipawns(match[2]) == black_view:
             return None
     return f"*評価値={black_view}"
-
-
-def _score_of(line: str) -> tuple[bool, int] | None:
-    """Whether a comment line's score is an analysis's, and the score from Black's view."""
-    if (match := _SCORE.fullmatch(line)) is not None:
-        return match[1] == "#", _centipawns(match[2])
-    if (match := _MATE.fullmatch(line)) is not None:
-        return match[1] == "#", score_to_record(None, 1 if match[2] == "先手" else -1)
-    return None
 
 
 def _sign(game: Game, ply: int) -> int:
