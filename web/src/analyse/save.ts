@@ -30,6 +30,9 @@ export function fileName(extension: string): string {
 /** A player's line in KIF's comments, other than an analysis. */
 const PLAYERS = /^(\*(評価値|詰み|読み筋|深さ|ノード数|エンジン)=|\*?対局\s)/;
 
+/** A score of a player or of an analysis in a comment. */
+const SCORE = /^(\*?評価値=|\*詰み=|#(評価値|詰み)=|\*?(解析|検討|対局)\s.*評価値)/m;
+
 /** A node's comment with its score and line, in ShogiHome's format for KIF. In CSA, where `writeGame` converts a
  * player's, an analysis is floodgate's line, except before the first move. */
 export function analysedComment(at: Node, lineInCsa?: typeof csaLine): string {
@@ -41,7 +44,7 @@ export function analysedComment(at: Node, lineInCsa?: typeof csaLine): string {
   if (score?.by === undefined) {
     const parts = [ownComment(at)];
     if (!score) parts.push(playersScore(at));
-    else if (inCsa ? !/^\*?評価値=/m.test(parts[0]!) : !/評価値|詰み=/.test(parts[0]!)) parts.push(...(inCsa ? [inFloodgate()] : [`*評価値=${cp}`, score.pv.length ? `*読み筋=${japaneseLine(at)}` : '']));
+    else if (inCsa ? !/^\*?評価値=/m.test(parts[0]!) : !SCORE.test(parts[0]!)) parts.push(...(inCsa ? [inFloodgate()] : [`*評価値=${cp}`, score.pv.length ? `*読み筋=${japaneseLine(at)}` : '']));
     return parts.filter(Boolean).join('\n');
   }
   // A new analysis takes the place of the record's, not of what the players said.
@@ -60,7 +63,7 @@ export function analysedComment(at: Node, lineInCsa?: typeof csaLine): string {
 /** KIF's line for the score that a player gave its move, from Black's view; "" if the comment has a score. */
 function playersScore(at: Node): string {
   const score = at.parent?.score;
-  if (!score?.isPlayers || score.pv[0] !== at.usi || /評価値/.test(ownComment(at))) return '';
+  if (!score?.isPlayers || score.pv[0] !== at.usi || SCORE.test(ownComment(at))) return '';
   return `*評価値=${(turnOf(at.parent!.sfen) === 'sente' ? 1 : -1) * (score.cp ?? 0)}`;
 }
 

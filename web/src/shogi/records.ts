@@ -202,7 +202,7 @@ function readKif(text: string, skipped: string[]): GameRecord | Error {
 /** A placeholder for the ending of a main line that has none and variations after its last move. */
 const NO_ENDING = '〈続く〉';
 
-const WITHOUT_ENDING = new RegExp(`^.*${NO_ENDING}.*\\n`, 'gm');
+const WITHOUT_ENDING = new RegExp(`^( *\\d+ +|まで\\d+手で)${NO_ENDING}.*\\n`, 'gm');
 
 /** Ends a main line that has no ending where variations begin after its last move: tsshogi would take the first of
  * them for its continuation. */
@@ -232,7 +232,7 @@ function readOne(text: string, format: RecordFormatType): GameRecord | Error {
     case RecordFormatType.KI2:
       return importKI2(text);
     case RecordFormatType.CSA:
-      return withEvent(importCSA(namingWinner(text)));
+      return withEvent(importCSA(namingWinner(text.replace(/[\u2028\u2029]/g, ' ')))); // tsshogi would skip the line
     case RecordFormatType.JKF:
       return importJKFString(namingWinner(text));
     case RecordFormatType.SFEN: {

@@ -8,10 +8,14 @@ const SCORE = /^\*?評価値=\s*(?:([+-]?\d+(?:\.\d+)?)|\+?(-?)詰\d*)\s*$/;
 const LINE = /^\*?読み筋=(.+)$/;
 const ANALYSIS = /^#評価値=([+-]?\d+)$/;
 
-/** Converts a comment of CSA; what follows a line's last legal move becomes a line of its own. */
+/** Converts a comment of CSA; what follows a line's last legal move becomes a line of its own. Of several scores the
+ * last in floodgate's form is the move's, in KIF the first. */
 export function withScoresOfKif(comment: string, { sfen }: Node): string {
   const rows = comment.split('\n');
   const analysis = rows.map(row => ANALYSIS.exec(row)?.[1]).find(Boolean);
+  const first = rows.findIndex(row => SCORE.test(row) || IN_CSA.test(row));
+  const last = rows.findLastIndex(row => IN_CSA.test(row));
+  if (last > first) rows.splice(first, 0, ...rows.splice(last, 1));
   return rows
     .flatMap(row => {
       const [, score, line = ''] = IN_CSA.exec(row) ?? [];
@@ -32,17 +36,21 @@ export function withScoresOfKif(comment: string, { sfen }: Node): string {
 /** Converts a comment of KIF, unless it ends with the line of an analysis in CSA. A mate is 30,000. */
 export function withScoresOfCsa(comment: string, { sfen, usi, parent }: Node): string {
   const rows = comment.split('\n');
-  const score = rows.map(row => SCORE.exec(row)).find(Boolean);
+  const scores = rows.map(row => SCORE.exec(row));
+  const at = scores.findIndex(Boolean);
+  const score = scores[at];
   if (!score || !parent || IN_CSA.test(rows.at(-1)!)) return comment;
-  const row = rows.find(text => LINE.test(text));
+  const next = scores.findIndex((other, i) => other && i > at);
+  const row = rows.slice(0, next < 0 ? undefined : next).find(text => LINE.test(text));
   const line = row ? LINE.exec(row)![1]! : '';
   const position = Position.newBySFEN(sfen)!;
   const last = Position.newBySFEN(parent.sfen)!.createMoveByUSI(usi) ?? undefined;
   const moves = parseMoves(position, line, last)[0].filter(move => position.doMove(move));
   const isWhole = moves.length === (line.match(/[▲△▼▽☗☖]/g) ?? []).length;
   const inCsa = ['*', score[1] ?? `${score[2]}30000`, ...(isWhole ? moves.map(formatCSAMove) : [])].join(' ');
+  const ofLine = isWhole && row !== undefined ? rows.indexOf(row) : -1;
   return rows
-    .filter(text => text !== row || !isWhole)
-    .map(text => (text === score[0] ? inCsa : text))
+    .map((text, i) => (i === at ? inCsa : text))
+    .filter((_, i) => i !== ofLine)
     .join('\n');
 }
