@@ -116,6 +116,19 @@ def test_the_sound_games_of_a_damaged_upload_keep_their_lines(server: Server) ->
     assert stored["analysis"][0]["lines"][0]["pv"] == ["3c3d"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "cp932", "utf-16"])
+def test_the_sound_games_of_a_damaged_upload_keep_their_variations(
+    server: Server, encoding: str
+) -> None:
+    damaged = "先手：う\n   1 ７六歩(77)\n   2 ９九歩(98)\n"
+    address = "/api/records?keep=true&name=a.kif"
+    upload = f"{_KIF[0]}{damaged}{_KIF[1]}".encode(encoding)
+    read = server.http.post(address, content=upload).json()["games"]
+    kept = [server.http.get(f"/api/games/{game['game']}").json()["record"] for game in read]
+    assert [kept[0], kept[2]] == _KIF
+    assert "９九歩" not in kept[1]
+
+
 def test_an_imported_game_keeps_what_games_do_not_hold(server: Server) -> None:
     text = "PI\n+\n+7776FU\n'** 30 -3334FU +2726FU\n%TORYO\n"
     answer = server.http.post("/api/records?keep=true&name=a.csa", content=text.encode())

@@ -640,3 +640,25 @@ test.each([
   expect(analysedComment(first)).toBe(row);
   expect(writeGame(tree, 'csa', at => analysedComment(at, csaLine))).toContain(`'*${row}\n'*${inCsa}\n`);
 });
+
+test('a comment about scores does not take the place of a score', () => {
+  const tree = treeOf({ sfen: 'startpos', moves: ['7g7f', '3c3d'], black: 'a', white: 'b', scores_cp: [120, null], win_rates: [0.6, null] });
+  const [, first, second] = tree.mainLine();
+  first!.comment = '評価値は互角';
+  second!.comment = '詰み=なし、解析は後で';
+  second!.score = { winRate: 0.5, cp: 30, pv: ['2g2f'], nodes: 0 };
+  expect([first, second].map(n => analysedComment(n!))).toEqual(['評価値は互角\n*評価値=120', '詰み=なし、解析は後で\n*評価値=30\n*読み筋=▲２六歩']);
+  expect(analysedComment(first!, csaLine)).toBe('評価値は互角\n*評価値=120');
+});
+
+test('the sound games of a damaged record keep their variations', async () => {
+  const kif = (name: string, moves: string) => `先手：${name}\n手合割：平手\n${moves}\n`;
+  const read = (black: string, ...moves: string[]) => ({ black, white: '', headers: { event: 'E' }, sfen: START, moves, times_ms: [], scores_cp: [], comments: { 1: 'c' }, analysis: [], texts: {}, winner: 'none', end: '', game: null });
+  serve({ 'api/records': { format: 'kif', skipped: ['byte 9: bad'], games: [read('a', '7g7f'), read('b', '7g7f'), read('c', '7g7f', '3c3d')] } });
+  const variation = '\n変化：1手\n   1 ２六歩(27)\n&bookmark';
+  const text = kif('a', `   1 ７六歩(77)\n   2 投了\n${variation}`) + kif('b', '   1 ７六歩(77)\n   2 ９九歩(98)') + kif('c', `   1 ７六歩(77)\n   2 ３四歩(33)\n${variation}`);
+  const games = await readFiles([new File([text], 'x.kif')]);
+  expect(games.map(({ name, root }) => [name, root.children.map(node => node.bookmark ?? node.comment)])).toEqual([['x.kif (1)', ['', 'bookmark']], ['x.kif (2)', ['c']], ['x.kif (3)', ['', 'bookmark']]]);
+  serve({});
+  expect((await readFiles([new File([text], 'x.kif')])).map(({ name }) => name)).toEqual(['x.kif (1)', 'x.kif (3)']);
+});

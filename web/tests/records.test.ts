@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { csaLine, decode, readGames, writeGame, type Format } from '../src/shogi/records';
+import { csaLine, decode, readGames, readSoundGames, writeGame, type Format } from '../src/shogi/records';
 import { START } from '../src/shogi/position';
 import { GameTree } from '../src/shogi/tree';
 
@@ -357,4 +357,33 @@ test.each([
   const [game] = readGames(kifOf(`   1 ７六歩(77)\n   2 ３四歩(33)\n   3 投了\n${variations}`), '', skipped);
   expect(skipped).toEqual([reason]);
   expect([...game.nodes()].map(node => node.usi).sort()).toEqual(['', '2g2f', '3c3d', '7g7f', ...kept]);
+});
+
+test('of several scores in CSA the last in the form of floodgate is the first in KIF, with its line', () => {
+  const csa = csaOf("+7776FU\n'*a\n'**評価値=30\n'**読み筋=△８四歩(83)\n'** 5\n'** -101 -3334FU\n%CHUDAN\n");
+  const rows = ['a', '*評価値=-101', '*読み筋=△３四歩(33)', '*評価値=30', '*読み筋=△８四歩(83)', '*評価値=5'];
+  const [game] = readGames(csa);
+  expect(game.mainLine()[1].comment).toBe(rows.join('\n'));
+  const saved = writeGame(game, 'csa');
+  expect(saved).toContain("+7776FU\n'*a\n'** -101 -3334FU\n'**評価値=30\n'**読み筋=△８四歩(83)\n'**評価値=5\n");
+  expect(readGames(saved)[0].mainLine()[1].comment).toBe(rows.join('\n'));
+  game.mainLine()[1].comment = '*評価値=1\n*評価値=2\n*読み筋=△８四歩(83)';
+  expect(writeGame(game, 'csa')).toContain("'** 1\n'**評価値=2\n'**読み筋=△８四歩(83)\n");
+});
+
+test.each<Format>(['kif', 'ki2', 'csa', 'jkf'])('%s keeps comments and headers with 〈続く〉 and with line separators', format => {
+  const game = new GameTree();
+  game.addLine(game.root, ['7g7f']);
+  game.addLine(game.root, ['7g7f', '3c3d']).comment = '次回へ〈続く〉';
+  game.root.comment = 'a\u2028b';
+  game.headers.event = '〈続く〉';
+  const [again] = readGames(writeGame(game, format));
+  expect([again.headers.event, ...again.mainLine().map(node => node.comment.replace(/\s/g, ' '))]).toEqual(['〈続く〉', 'a b', '', '次回へ〈続く〉']);
+});
+
+test('games beside a damaged one are read', () => {
+  const [sound, damaged, last] = ['７六歩(77)\n   2 投了\n\n変化：1手\n   1 ２六歩(27)', '１一歩(19)\n   2 ３四歩(33)', '９六歩(97)'].map((moves, i) => kifOf(`   1 ${moves}\n`, `先手：${i}\n`));
+  const { games, damage } = readSoundGames(`${sound}${damaged}${last}`, 'x');
+  expect(games.map(game => [game.name, game.headers.black, ...game.root.children.map(node => node.usi)])).toEqual([['x (1)', '0', '7g7f', '2g2f'], ['x (3)', '2', '9g9f']]);
+  expect(damage?.message).toBe('illegal move at ply 1');
 });

@@ -52,12 +52,11 @@ def read_upload(data: bytes, name: str = "") -> tuple[str, list[Game], list[str]
 
 def record_texts(data: bytes, games: list[Game], *, is_damaged: bool, format: str) -> list[str]:
     """Return the texts of an upload's games, with what a `Game` doesn't hold, such as variations
-    and bookmarks; "" for a game whose text is too long. Those of a damaged upload are written anew.
+    and bookmarks; "" for a game whose text is too long. In a damaged upload, a text that doesn't
+    give its game alone is written anew.
     """
-    if is_damaged:
-        write = FORMATS[format].write
-        assert write is not None
-        return [write(game, "utf-8").decode(errors="replace") for game in games]
+    if not games:
+        return []
     ends = [game.source.offset for game in games[1:] if game.source is not None]
     mark = data[:2] if encoding_of(data) == "utf-16" else b""
     texts = []
@@ -66,7 +65,24 @@ def record_texts(data: bytes, games: list[Game], *, is_damaged: bool, format: st
         if len(games) > 1 and text.lstrip("\ufeff[, \t\r\n").startswith("{"):
             text = text.strip("\ufeff[], \t\r\n")  # of an array of JKF
         texts.append(text if len(text) <= MAX_RECORD else "")
-    return texts
+    if not is_damaged:
+        return texts
+    write = FORMATS[format].write
+    assert write is not None
+    return [
+        text
+        if text and _is_text_of(text, game, format)
+        else write(game, "utf-8").decode(errors="replace")
+        for text, game in zip(texts, games, strict=True)
+    ]
+
+
+def _is_text_of(text: str, game: Game, format: str) -> bool:
+    try:
+        _, games, problems = read_upload(text.encode(), f"game.{format}")
+    except RefusedError:
+        return False
+    return games == [game] and not problems
 
 
 def _format(data: bytes, name: str) -> str:

@@ -2,7 +2,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { send } from '../http';
 import { explain, t } from '../i18n';
-import type { ReadGames } from '../protocol';
+import type { ReadGame, ReadGames } from '../protocol';
 import { applyHeaders, treeOf } from '../shogi/played';
 import type { GameTree } from '../shogi/tree';
 import { notify } from '../ui/notices';
@@ -14,33 +14,54 @@ const MAX_BYTES = 8 << 20;
 export const EXTENSIONS = '.kif,.kifu,.ki2,.ki2u,.csa,.usi,.sfen,.jkf,.json,.txt';
 
 /**
- * Reads the games of a record. If it is damaged, the server's parser reads it again: it keeps the moves
+ * Reads the games of a record. The damaged ones are those of the server's parser: it keeps the moves
  * before an illegal one and reports the line.
  */
 async function readRecord(record: Blob, name: string, title = name): Promise<GameTree[]> {
-  const { decode, readGames, RecordError } = await import('../shogi/records');
+  const { decode, readSoundGames, RecordError } = await import('../shogi/records');
+  const skipped: string[] = [];
+  let sound: GameTree[] = [];
+  let damage: Error | undefined;
   try {
-    const skipped: string[] = [];
-    const games = readGames(decode(await record.arrayBuffer()), title, skipped);
-    for (const reason of skipped.slice(0, 3)) notify(t('open.skipped', { reason }), 'bad');
-    const read = await parse(record, name).catch(() => undefined);
-    if (read?.games.length === games.length) games.forEach((tree, i) => applyRecorded(tree, read.games[i]));
-    return games;
+    ({ games: sound, damage } = readSoundGames(decode(await record.arrayBuffer()), title, skipped));
   } catch (e) {
-    const read = e instanceof RecordError ? await parse(record, name).catch(() => undefined) : undefined;
-    const games = read?.games.filter(g => g.moves.length) ?? [];
-    if (!games.length) throw e;
-    for (const reason of read!.skipped.slice(0, 3)) notify(t('open.skipped', { reason }), 'bad');
-    return games.map((g, i) => {
-      const tree = treeOf(g);
-      applyHeaders(tree, g.headers);
-      tree.name = games.length > 1 ? `${title} (${i + 1})` : title;
-      const line = tree.mainLine();
-      for (const [ply, comment] of Object.entries(g.comments)) if (line[Number(ply)]) line[Number(ply)].comment = comment;
-      applyRecorded(tree, g);
-      return tree;
-    });
+    if (!(e instanceof RecordError)) throw e;
+    damage = e;
   }
+  const read = await parse(record, name).catch(() => undefined);
+  if (!damage) {
+    if (read?.games.length === sound.length) sound.forEach((tree, i) => applyRecorded(tree, read.games[i]));
+    tellSkipped(skipped);
+    return sound;
+  }
+  const games = read?.games.filter(g => g.moves.length) ?? [];
+  if (!games.length && !sound.length) throw damage;
+  tellSkipped([...(games.length ? read!.skipped : [damage.message]), ...skipped]);
+  if (!games.length) return sound;
+  let next = 0; // the first of the sound games that isn't used
+  return games.map((g, i) => {
+    const at = sound.findIndex((tree, j) => j >= next && isSame(tree, g));
+    const tree = at < 0 ? mainLineOf(g) : sound[at]!;
+    if (at >= 0) next = at + 1;
+    tree.name = games.length > 1 ? `${title} (${i + 1})` : title;
+    applyRecorded(tree, g);
+    return tree;
+  });
+}
+
+function tellSkipped(reasons: string[]): void {
+  for (const reason of reasons.slice(0, 3)) notify(t('open.skipped', { reason }), 'bad');
+}
+
+const isSame = (tree: GameTree, { black, white, moves }: ReadGame): boolean =>
+  (tree.headers.black ?? '') === black && (tree.headers.white ?? '') === white && tree.mainLine().slice(1).map(({ usi }) => usi).join() === moves.join();
+
+function mainLineOf(game: ReadGame): GameTree {
+  const tree = treeOf(game);
+  applyHeaders(tree, game.headers);
+  const line = tree.mainLine();
+  for (const [ply, comment] of Object.entries(game.comments)) if (line[Number(ply)]) line[Number(ply)].comment = comment;
+  return tree;
 }
 
 const parse = (record: Blob, name: string): Promise<ReadGames> => send('POST', `records?name=${encodeURIComponent(name)}`, new Blob([record]));

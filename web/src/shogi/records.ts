@@ -51,25 +51,45 @@ export class RecordError extends Error {}
 /** Parses the games in a text of any format. Throws RecordError with a one-line message; adds one to `skipped` for each
  * variation that can't be read, or has an illegal move and ends there. */
 export function readGames(text: string, name = '', skipped: string[] = []): GameTree[] {
+  const { games, damage } = readSoundGames(text, name, skipped);
+  if (damage) throw damage;
+  return games;
+}
+
+/** As `readGames`, without the games that can't be read; also returns the error of the first of them. Throws
+ * RecordError for a text that is no record. */
+export function readSoundGames(text: string, name = '', skipped: string[] = []): { games: GameTree[]; damage?: RecordError } {
   const trimmed = text.replace(/^\uFEFF/, '').trim();
   if (!trimmed) throw new RecordError('empty');
   if (trimmed.includes('\0')) throw new RecordError(t('open.noRecord')); // a binary file
-  const games = splitGames(normalise(trimmed)).map(text => {
-    const format = detectRecordFormat(text);
-    const part = format === RecordFormatType.KIF ? plainMoves(text) : text;
-    if (format === RecordFormatType.CSA) checkCsaMoves(part);
-    if (format === RecordFormatType.KIF) checkKifMoves(part);
-    const record = format === RecordFormatType.KIF ? readKif(endingMain(part), skipped) : readOne(part, format);
-    if (record instanceof Error) throw new RecordError(wordsOf(record, format));
-    const game = fromRecord(record, skipped);
-    game.readFrom = format;
-    if (format === RecordFormatType.CSA) for (const node of game.mainLine().slice(1)) node.comment = withScoresOfKif(node.comment, node);
-    // tsshogi's KIF, KI2 and CSA parsers skip lines they don't recognise.
-    if (isEmpty(game) && !HAS_START.test(part)) throw new RecordError(t('open.noRecord'));
-    return game;
-  });
-  games.forEach((game, i) => (game.name = games.length > 1 ? `${name} (${i + 1})` : name));
-  return games;
+  const games: GameTree[] = [];
+  let damage: RecordError | undefined;
+  const parts = splitGames(normalise(trimmed));
+  for (const [i, part] of parts.entries()) {
+    try {
+      games.push(readPart(part, skipped));
+      games.at(-1)!.name = parts.length > 1 ? `${name} (${i + 1})` : name;
+    } catch (e) {
+      if (!(e instanceof RecordError)) throw e;
+      damage ??= e;
+    }
+  }
+  return { games, damage };
+}
+
+function readPart(text: string, skipped: string[]): GameTree {
+  const format = detectRecordFormat(text);
+  const part = format === RecordFormatType.KIF ? plainMoves(text) : text;
+  if (format === RecordFormatType.CSA) checkCsaMoves(part);
+  if (format === RecordFormatType.KIF) checkKifMoves(part);
+  const record = format === RecordFormatType.KIF ? readKif(endingMain(part), skipped) : readOne(part, format);
+  if (record instanceof Error) throw new RecordError(wordsOf(record, format));
+  const game = fromRecord(record, skipped);
+  game.readFrom = format;
+  if (format === RecordFormatType.CSA) for (const node of game.mainLine().slice(1)) node.comment = withScoresOfKif(node.comment, node);
+  // tsshogi's KIF, KI2 and CSA parsers skip lines they don't recognise.
+  if (isEmpty(game) && !HAS_START.test(part)) throw new RecordError(t('open.noRecord'));
+  return game;
 }
 
 /** USI moves without `position`. */
