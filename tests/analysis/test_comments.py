@@ -229,3 +229,15 @@ def test_floodgates_line_of_csa_goes_before_other_rows(tmp_path: Path, row: str)
     assert found is not None
     assert found.best is not None
     assert (found.best.score_cp, found.best.pv) == (-101, ("3c3d",))
+
+
+def test_a_players_mate_keeps_its_length(tmp_path: Path) -> None:
+    path = tmp_path / "a.kif"
+    path.write_text("手合割：平手\n   1 ７六歩(77)\n**評価値=+詰3\n", encoding="utf-8")
+    (game,) = read_games(path)
+    analysed = from_comments(game)
+    assert analysed is not None
+    found = analysed.found[1]
+    assert found is not None
+    assert found.best is not None
+    assert found.best.mate_plies == -3

@@ -200,6 +200,26 @@ def test_a_second_score_at_a_move_and_a_line_before_the_first_survive(
     assert write_and_read(tmp_path / f"b.{suffix}", [game]) == [game]
 
 
+@pytest.mark.parametrize("suffix", ["csa", "kif", "ki2", "jkf"])
+@pytest.mark.parametrize(
+    ("row", "score"),
+    [
+        ("評価値=120くらい", 120),
+        ("*評価値=-詰3", -30_000),
+        ("*評価値=+詰 5", 30_000),
+        ("#評価値=7 x", 7),
+    ],
+)
+def test_a_line_that_says_more_than_a_score_stays(
+    tmp_path: Path, row: str, score: int, suffix: str
+) -> None:
+    path = tmp_path / "a.kif"
+    path.write_text(f"手合割：平手\n   1 ７六歩(77)\n*{row}\n*b\n   2 中断\n", encoding="utf-8")
+    (game,) = read_games(path)
+    assert (game.scores_cp.tolist(), game.comments) == ([score], {1: f"{row}\nb"})
+    assert write_and_read(tmp_path / f"b.{suffix}", [game]) == [game]
+
+
 def test_white_moves_first_in_a_handicap_game(tmp_path: Path) -> None:
     kif = tmp_path / "a.kif"
     kif.write_text("手合割：二枚落ち\n上手：U\n下手：S\n   1 ６二銀(71)\n**評価値=500\n   2 投了\n")

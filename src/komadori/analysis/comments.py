@@ -186,7 +186,8 @@ def from_comments(game: Game) -> AnalysedGame | None:
         if any(not remark.is_players for remark in remarks):
             remarks = [remark for remark in remarks if not remark.is_players]
         elif ply and game.scores_cp[ply - 1] != NO_SCORE:
-            remarks = [_player_remark(game, ply, board.turn)]
+            said = _player_remark(game, ply, board.turn)
+            remarks = [remark for remark in remarks if _agrees(remark, said)] or [said]
         before, played = (boards[ply - 1], moves[ply - 1]) if ply else (None, None)
         lines = [
             _as_line(remark, board, before, played, game.pvs.get(ply, "")) for remark in remarks
@@ -203,6 +204,13 @@ def _player_remark(game: Game, ply: int, turn: int) -> Remark:
     """Return the score of the player who made the move; `turn` is the other side."""
     score = int(game.scores_cp[ply - 1]) * (-1 if turn == BLACK else 1)
     return Remark(True, 1, score, None, 0, "")
+
+
+def _agrees(remark: Remark, said: Remark) -> bool:
+    """Whether a remark has the same score, perhaps with more, such as the plies to a mate."""
+    if remark.mate_plies is None or said.mate_plies is None:
+        return (remark.score_cp, remark.mate_plies) == (said.score_cp, said.mate_plies)
+    return (remark.mate_plies > 0) == (said.mate_plies > 0)
 
 
 def _as_line(

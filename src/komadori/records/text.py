@@ -157,40 +157,51 @@ def _lines_of_utf16(data: bytes, encoding: str) -> Iterator[Line]:
         offset = end + 2
 
 
-#: `評価値=` of a player (`*` of `**評価値=`) or of an analysis (`#` of `*#評価値=`), Black's view.
-_SCORE = re.compile(r"([*#]?)評価値=\s*([+-]?[0-9]+(?:\.[0-9]+)?|[+-]?詰\S*).*")
+#: `評価値=` of a player (`*` of `**評価値=`) or of an analysis (`#` of `*#評価値=`), Black's view;
+#: the last group is what it says beyond a score in centipawns.
+_SCORE = re.compile(r"([*#]?)評価値=\s*([+-]?(?:[0-9]+(?:\.[0-9]+)?|詰))(.*)")
 
 
 def take_scores(game: Game) -> None:
     """Read the scores in a game's comments into `scores_cp`, if it has none.
 
-    The player's line that gives the score (`**評価値=`), the first, is removed from the comment. An
-    analysis line (`*#評価値=`) is kept, and used for moves without a player's.
+    The player's line that gives the score (`**評価値=`), the first, is removed from the comment
+    unless it says more. An analysis line (`*#評価値=`) is kept, and used for moves without a
+    player's.
     """
     for ply, comment in list(game.comments.items()):
         if "評価値=" not in comment or not 1 <= ply <= len(game):
             continue
         lines = comment.split("\n")
-        scores = [
-            (match[1], _centipawns(match[2])) if match else None
-            for match in map(_SCORE.fullmatch, lines)
-        ]
-        players = [score for score in scores if score and score[0] != "#"]
-        if game.scores_cp[ply - 1] == NO_SCORE:
+        if game.scores_cp[ply - 1] == NO_SCORE and (said := _score_of(lines)) is not None:
             if not game.scores_cp.flags.writeable:
                 game.scores_cp = game.scores_cp.copy()
-            for _, score in (players or [score for score in scores if score])[:1]:
-                game.scores_cp[ply - 1] = _sign(game, ply) * score
+            game.scores_cp[ply - 1] = _sign(game, ply) * said
         black_view = _sign(game, ply) * int(game.scores_cp[ply - 1])
-        kept = [
-            line
-            for line, score in zip(lines, scores, strict=True)
-            if score is None or score[0] == "#" or score[1] != black_view
-        ]
+        kept = [line for line in lines if not _says_only(line, black_view)]
         if kept:
             game.comments[ply] = "\n".join(kept)
         else:
             del game.comments[ply]
+
+
+def _score_of(lines: Sequence[str]) -> int | None:
+    """The score that a comment gives a move: the first of a player, or else of an analysis."""
+    found = [match for match in map(_SCORE.fullmatch, lines) if match is not None]
+    for match in sorted(found, key=lambda match: match[1] == "#"):
+        return _centipawns(match[2])
+    return None
+
+
+def _says_only(line: str, black_view: int) -> bool:
+    """Whether a line is a player's with this score and no more, such as the plies to a mate."""
+    match = _SCORE.fullmatch(line)
+    return (
+        match is not None
+        and match[1] != "#"
+        and not match[3].strip()
+        and _centipawns(match[2]) == black_view
+    )
 
 
 def takes_line(ply: int, above: Sequence[str], *, has_line: bool) -> bool:
@@ -205,16 +216,14 @@ def takes_line(ply: int, above: Sequence[str], *, has_line: bool) -> bool:
 def score_comment(game: Game, ply: int) -> str | None:
     """The comment line, without its first `*`, for the score of the `ply`-th move.
 
-    None without a score, or if an analysis line in the comment gives it.
+    None without a score, or if the comment gives it.
     """
     score = int(game.scores_cp[ply - 1])
     if score == NO_SCORE:
         return None
     black_view = _sign(game, ply) * score
-    for line in game.comments.get(ply, "").split("\n"):
-        match = _SCORE.fullmatch(line)
-        if match is not None and match[1] == "#" and _centipawns(match[2]) == black_view:
-            return None
+    if ply in game.comments and _score_of(game.comments[ply].split("\n")) == black_view:
+        return None
     return f"*評価値={black_view}"
 
 
