@@ -112,7 +112,7 @@ def test_the_sound_games_of_a_damaged_upload_keep_their_lines(server: Server) ->
     address = "/api/records?keep=true&name=a.csa"
     (read,) = server.http.post(address, content=text.encode()).json()["games"]
     stored = server.http.get(f"/api/games/{read['game']}").json()
-    assert stored["record"] == f"V2.2\n{_CSA[0]}"
+    assert stored["record"] == f"{_CSA[0]}/\n"
     assert stored["analysis"][0]["lines"][0]["pv"] == ["3c3d"]
 
 
@@ -121,8 +121,9 @@ def test_the_sound_games_of_a_damaged_upload_keep_their_variations(
     server: Server, encoding: str
 ) -> None:
     damaged = "先手：う\n   1 ７六歩(77)\n   2 ９九歩(98)\n"
+    empty = "先手：え\n   1 ９九歩(98)\n"  # without a move before the damage
     address = "/api/records?keep=true&name=a.kif"
-    upload = f"{_KIF[0]}{damaged}{_KIF[1]}".encode(encoding)
+    upload = f"{empty}{_KIF[0]}{damaged}{_KIF[1]}{empty}".encode(encoding)
     read = server.http.post(address, content=upload).json()["games"]
     kept = [server.http.get(f"/api/games/{game['game']}").json()["record"] for game in read]
     assert [kept[0], kept[2]] == _KIF

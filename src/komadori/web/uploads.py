@@ -27,7 +27,7 @@ def read_upload(data: bytes, name: str = "") -> tuple[str, list[Game], list[str]
     The format is that of `name`'s suffix; without one it is detected from the content.
     """
     format = _format(data, name)
-    reader = GameReader(Path(f"upload.{format}"), format, data=np.frombuffer(data, np.uint8).copy())
+    reader = _reader(data, format)
     games: list[Game] = []
     problems: list[str] = []
     try:
@@ -50,6 +50,10 @@ def read_upload(data: bytes, name: str = "") -> tuple[str, list[Game], list[str]
     return format, games, problems
 
 
+def _reader(data: bytes, format: str) -> GameReader:
+    return GameReader(Path(f"upload.{format}"), format, data=np.frombuffer(data, np.uint8).copy())
+
+
 def record_texts(data: bytes, games: list[Game], *, is_damaged: bool, format: str) -> list[str]:
     """Return the texts of an upload's games, with what a `Game` doesn't hold, such as variations
     and bookmarks; "" for a game whose text is too long. In a damaged upload, a text that doesn't
@@ -57,12 +61,21 @@ def record_texts(data: bytes, games: list[Game], *, is_damaged: bool, format: st
     """
     if not games:
         return []
-    ends = [game.source.offset for game in games[1:] if game.source is not None]
+    begins = [game.source.offset for game in games if game.source is not None]
+    if not is_damaged:
+        begins[0] = 0
+    cuts = {*begins, len(data)}
+    if is_damaged:
+        reader = _reader(data, format)
+        for _ in reader:
+            pass  # then it has all that is skipped
+        cuts |= {skipped.begin for skipped in reader.skipped}
     mark = data[:2] if encoding_of(data) == "utf-16" else b""
     texts = []
-    for begin, end in zip([0, *ends], [*ends, len(data)], strict=True):
+    for begin in begins:
+        end = min(cut for cut in cuts if cut > begin)
         text = _decoded(mark * (begin > 0) + data[begin:end])
-        if len(games) > 1 and text.lstrip("\ufeff[, \t\r\n").startswith("{"):
+        if (len(games) > 1 or is_damaged) and text.lstrip("\ufeff[, \t\r\n").startswith("{"):
             text = text.strip("\ufeff[], \t\r\n")  # of an array of JKF
         texts.append(text if len(text) <= MAX_RECORD else "")
     if not is_damaged:
