@@ -265,7 +265,8 @@ test.each([
 });
 
 test.each([
-  ['*評価値=+詰3', '* 30000'],
+  ['*評価値=+詰3', '* 30000\n*評価値=+詰3'],
+  ['*評価値=-詰12\n*読み筋=△３四歩(33)', '* -30000 -3334FU\n*評価値=-詰12'],
   ['*評価値=-詰', '* -30000'],
   ['*評価値=75\n#評価値=-30', '* 75\n#評価値=-30'],
   ['*評価値=5\n*読み筋=△３四歩(33)▲９九歩(98)', '* 5\n*読み筋=△３四歩(33)▲９九歩(98)'],
@@ -274,6 +275,7 @@ test.each([
   const game = new GameTree();
   game.addLine(game.root, ['7g7f']).comment = inKif;
   expect(writeGame(game, 'csa')).toContain(inCsa.split('\n').map(row => `'*${row}\n`).join(''));
+  if (/詰\d/.test(inKif)) expect(readGames(writeGame(game, 'csa'))[0].mainLine()[1].comment.split('\n').sort()).toEqual(inKif.split('\n').sort());
 });
 
 test('a line of KIF may begin with 同; CSA has an analysis once; comments before the first move have no score', () => {

@@ -6,6 +6,7 @@ import type { Node } from './tree';
 const IN_CSA = /^\* ([+-]?\d+(?:\.\d+)?)(?:\s+(\S.*))?$/;
 const SCORE = /^\*?評価値=\s*(?:([+-]?\d+(?:\.\d+)?)|\+?(-?)詰\d*)\s*$/;
 const LINE = /^\*?読み筋=(.+)$/;
+const MATE = /^\*?評価値=\+?(-?)詰\d+\s*$/;
 const ANALYSIS = /^#評価値=([+-]?\d+)$/;
 
 /** Converts a comment of CSA; what follows a line's last legal move becomes a line of its own. Of several scores the
@@ -16,6 +17,7 @@ export function withScoresOfKif(comment: string, { sfen }: Node): string {
   const first = rows.findIndex(row => SCORE.test(row) || IN_CSA.test(row));
   const last = rows.findLastIndex(row => IN_CSA.test(row));
   if (last > first) rows.splice(first, 0, ...rows.splice(last, 1));
+  const mates = rows.map(row => MATE.exec(row)).filter(Boolean).map(found => `${found![1]}30000`);
   return rows
     .flatMap(row => {
       const [, score, line = ''] = IN_CSA.exec(row) ?? [];
@@ -28,12 +30,12 @@ export function withScoresOfKif(comment: string, { sfen }: Node): string {
         moves.shift();
       }
       const isAnalysis = analysis !== undefined && Number(analysis) === Number(score); // the comment has it already
-      return [isAnalysis ? '' : `*評価値=${score}`, said && !(isAnalysis && comment.includes('#読み筋=')) ? `*読み筋=${said}` : '', moves.join(' ')].filter(Boolean);
+      return [isAnalysis || mates.includes(score) ? '' : `*評価値=${score}`, said && !(isAnalysis && comment.includes('#読み筋=')) ? `*読み筋=${said}` : '', moves.join(' ')].filter(Boolean);
     })
     .join('\n');
 }
 
-/** Converts a comment of KIF, unless it ends with the line of an analysis in CSA. A mate is 30,000. */
+/** Converts a comment of KIF, unless it ends with the line of an analysis in CSA. A mate is 30,000; its length stays. */
 export function withScoresOfCsa(comment: string, { sfen, usi, parent }: Node): string {
   const rows = comment.split('\n');
   const scores = rows.map(row => SCORE.exec(row));
@@ -50,7 +52,6 @@ export function withScoresOfCsa(comment: string, { sfen, usi, parent }: Node): s
   const inCsa = ['*', score[1] ?? `${score[2]}30000`, ...(isWhole ? moves.map(formatCSAMove) : [])].join(' ');
   const ofLine = isWhole && row !== undefined ? rows.indexOf(row) : -1;
   return rows
-    .map((text, i) => (i === at ? inCsa : text))
-    .filter((_, i) => i !== ofLine)
+    .flatMap((text, i) => (i === at ? [inCsa, ...(MATE.test(text) ? [text] : [])] : i === ofLine ? [] : [text]))
     .join('\n');
 }
