@@ -173,7 +173,7 @@ def _comments(entries: list[Any]) -> tuple[dict[int, str], str]:
     for entry in entries:
         ply += "move" in entry
         text = "\n".join(entry.get("comments") or [])
-        if "special" in entry:
+        if entry.get("special") is not None:
             return comments, text
         if text:
             comments[ply] = f"{comments[ply]}\n{text}" if ply in comments else text
