@@ -389,3 +389,17 @@ test('games beside a damaged one are read', () => {
   expect(games.map(game => [game.name, game.headers.black, ...game.root.children.map(node => node.usi)])).toEqual([['x (1)', '0', '7g7f', '2g2f'], ['x (3)', '2', '9g9f']]);
   expect(damage?.message).toBe('illegal move at ply 1');
 });
+
+test.each<Format>(['kif', 'ki2', 'jkf'])('an ending with variations beside it stays one in %s, also without times', format => {
+  const game = new GameTree();
+  game.addLine(game.root, ['7g7f', '3c3d']);
+  game.ending = '投了';
+  game.addLine(game.root, ['7g7f', '3c3d', '2g2f']);
+  game.addLine(game.root, ['2g2f']);
+  const saved = writeGame(game, format);
+  if (format === 'kif') expect(saved).toContain('   1 ７六歩(77)+\n   2 ３四歩(33)\n   3 投了\n');
+  for (const text of [saved, saved.replace('投了\n', '投了+\n')]) {
+    const [again] = readGames(text);
+    expect([again.ending, ...[...again.nodes()].map(node => node.usi).sort()]).toEqual(['投了', '', '2g2f', '2g2f', '3c3d', '7g7f']);
+  }
+});

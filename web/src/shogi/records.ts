@@ -319,7 +319,7 @@ function copy(first: ImmutableNode | null, parent: Node, game: GameTree, skipped
       const { move } = sibling;
       const onMain = main && sibling === start;
       if (!(move instanceof Move)) {
-        const text = formatSpecialMove(move).replace(NO_ENDING, '');
+        const text = formatSpecialMove(move).replace(NO_ENDING, '').replace(/\+$/, ''); // KIF's mark of variations
         if (IS_MOVE.test(text) && onMain) throw new RecordError(t('open.illegalMove', { ply: above.ply + 1 }));
         // Names of CSA without a word, such as MATTA, are no words of KIF.
         above.ending = { text: /^[+-]?[A-Z_]+$/.test(text) ? INTERRUPTED : text, timeMs: sibling.elapsedMs || undefined, isFirst: sibling === start };
@@ -472,7 +472,7 @@ function withResult(text: string, format: Format, game: GameTree): string {
 const withoutEmptyTimesOfKif = (text: string): string =>
   text
     .split(/^(?=変化：)/m)
-    .map(line => (/^ *\d+ .*\((?! *0:00\/)[\d: ]+\/[\d:]+\)\+?$/m.test(line) ? line : line.replace(/^( *\d+ .*?) *\( *0:00\/[\d:]+\)(\+?)$/gm, '$1$2')))
+    .map(line => (/^ *\d+ .*\((?! *0:00\/)[\d: ]+\/[\d:]+\)\+?$/m.test(line) ? line : line.replace(/^( *\d+ +)(.*?) *\( *0:00\/[\d:]+\)(\+?)$/gm, (_, number: string, move: string, mark: string) => number + move + (IS_MOVE.test(move) ? mark : ''))))
     .join('');
 
 const withoutEmptyTimesOfCsa = (text: string): string => (/^T[0.]*[1-9]/m.test(text) ? text : text.replace(/^T0\n/gm, ''));
