@@ -678,7 +678,6 @@ def test_jkf_keeps_notes_and_time_limits(tmp_path: Path) -> None:
     assert '"持ち時間":"各5時間"' in (tmp_path / "a.jkf").read_text(encoding="utf-8")
 
 
-<<<<<<< HEAD
 def test_a_writer_outside_its_block_says_so(tmp_path: Path) -> None:
     game = Game.from_usi(["7g7f"])
     writer = GameWriter(tmp_path / "a.kif")
@@ -694,7 +693,8 @@ def test_a_writer_outside_its_block_says_so(tmp_path: Path) -> None:
 def test_scores_of_another_number_are_counted_in_words() -> None:
     with pytest.raises(RecordError, match=r"^2 values for 1 move$"):
         Game.from_usi(["7g7f"], scores_cp=[1, 2])
-=======
+
+
 def test_null_in_jkf_is_no_end(tmp_path: Path) -> None:
     """As serializers write it that leave no key out."""
     moves = [
@@ -706,4 +706,3 @@ def test_null_in_jkf_is_no_end(tmp_path: Path) -> None:
     path.write_text(json.dumps({"header": {}, "moves": [{}, *entries]}), encoding="utf-8")
     (game,) = read_games(path)
     assert (game.usi_moves(), game.comments) == (["7g7f", "3c3d"], {1: "0", 2: "1"})
->>>>>>> d47fd8ba (records: read null in JKF as no end)

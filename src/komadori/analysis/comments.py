@@ -203,7 +203,14 @@ def from_comments(game: Game) -> AnalysedGame | None:
 def _player_remark(game: Game, ply: int, turn: int) -> Remark:
     """Return the score of the player who made the move; `turn` is the other side."""
     score = int(game.scores_cp[ply - 1]) * (-1 if turn == BLACK else 1)
+    if abs(score) == MATE_CP:
+        return Remark(True, 1, None, _of_unknown_length(score), 0, "")
     return Remark(True, 1, score, None, 0, "")
+
+
+def _of_unknown_length(score: int) -> int:
+    """Return the plies to the mate that a score stands for, as CSA records write it."""
+    return UNKNOWN_LENGTH if score > 0 else -UNKNOWN_LENGTH
 
 
 def _agrees(remark: Remark, said: Remark) -> bool:
@@ -219,8 +226,8 @@ def _as_line(
     sign = 1 if board.turn == BLACK else -1
     moves = read_line(remark.line or pv, board, before, played)
     plies, score = remark.mate_plies, remark.score_cp
-    if score is not None and abs(score) == MATE_CP:  # a mate, which CSA records give no length
-        plies = UNKNOWN_LENGTH if score > 0 else -UNKNOWN_LENGTH
+    if score is not None and abs(score) == MATE_CP:
+        plies = _of_unknown_length(score)
     if plies is not None:
         mate = sign * plies
         return Line(1.0 if mate > 0 else 0.0, mate, None, remark.nodes, tuple(moves))

@@ -160,6 +160,26 @@ def _lines_of_utf16(data: bytes, encoding: str) -> Iterator[Line]:
 #: `評価値=` of a player (`*` of `**評価値=`) or of an analysis (`#` of `*#評価値=`), Black's view;
 #: the last group is what it says beyond a score in centipawns.
 _SCORE = re.compile(r"([*#]?)評価値=\s*([+-]?(?:[0-9]+(?:\.[0-9]+)?|詰))(.*)")
+#: ShogiHome's word for a mate.
+_MATE = re.compile(r"([*#]?)詰み=(先手|後手)(勝ち.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A score in a comment's line, Black's view, and what the line says beyond it."""
+
+    is_players: bool
+    score: int
+    rest: str
+
+
+def _said(line: str) -> _Said | None:
+    if (match := _SCORE.fullmatch(line)) is not None:
+        return _Said(match[1] != "#", _centipawns(match[2]), match[3].strip())
+    if (match := _MATE.fullmatch(line)) is not None:
+        score = score_to_record(None, 1 if match[2] == "先手" else -1)
+        return _Said(match[1] != "#", score, match[3])
+    return None
 
 
 def take_scores(game: Game) -> None:
@@ -170,7 +190,7 @@ def take_scores(game: Game) -> None:
     player's.
     """
     for ply, comment in list(game.comments.items()):
-        if "評価値=" not in comment or not 1 <= ply <= len(game):
+        if not 1 <= ply <= len(game) or ("評価値=" not in comment and "詰み=" not in comment):
             continue
         lines = comment.split("\n")
         if game.scores_cp[ply - 1] == NO_SCORE and (said := _score_of(lines)) is not None:
@@ -187,21 +207,13 @@ def take_scores(game: Game) -> None:
 
 def _score_of(lines: Sequence[str]) -> int | None:
     """The score that a comment gives a move: the first of a player, or else of an analysis."""
-    found = [match for match in map(_SCORE.fullmatch, lines) if match is not None]
-    for match in sorted(found, key=lambda match: match[1] == "#"):
-        return _centipawns(match[2])
-    return None
+    found = [said for said in map(_said, lines) if said is not None]
+    return next((said.score for said in sorted(found, key=lambda said: not said.is_players)), None)
 
 
 def _says_only(line: str, black_view: int) -> bool:
     """Whether a line is a player's with this score and no more, such as the plies to a mate."""
-    match = _SCORE.fullmatch(line)
-    return (
-        match is not None
-        and match[1] != "#"
-        and not match[3].strip()
-        and _centipawns(match[2]) == black_view
-    )
+    return _said(line) == _Said(True, black_view, "")
 
 
 def takes_line(ply: int, above: Sequence[str], *, has_line: bool) -> bool:
@@ -209,8 +221,8 @@ def takes_line(ply: int, above: Sequence[str], *, has_line: bool) -> bool:
 
     above: the comment's lines above it. has_line: whether one of them was taken already.
     """
-    players = [match for match in map(_SCORE.fullmatch, above) if match and match[1] != "#"]
-    return ply > 0 and not has_line and len(players) <= 1
+    players = sum(said is not None and said.is_players for said in map(_said, above))
+    return ply > 0 and not has_line and players <= 1
 
 
 def score_comment(game: Game, ply: int) -> str | None:
