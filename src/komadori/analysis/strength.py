@@ -10,6 +10,7 @@ from importlib import resources
 
 from komadori.records import Game
 from komadori.rules import BLACK, COLORS
+from komadori.wording import counted
 
 #: The diary's reference rating of GPSfish (その49, 2017).
 GPSFISH_RATING = 2800.0
@@ -103,7 +104,7 @@ def statement(strength: Strength) -> dict[str, str]:
         drawn = f", {match.drawn} drawn," if match.drawn else ""
         english.append(
             f"{match.won} of {match.games} games won{drawn} against {match.opponent} "
-            f"at {match.seconds:g} s per move on {match.threads} threads each"
+            f"at {match.seconds:g} s per move on {counted(match.threads, 'thread')} each"
         )
         drawn = f"{match.drawn}引き分け" if match.drawn else ""
         japanese.append(
