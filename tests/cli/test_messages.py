@@ -300,6 +300,20 @@ def test_without_ray_nothing_is_made(
         ("generate teacher -o n --eval material --fv-scale 8", "--fv-scale is for --eval nnue"),
         ("generate teacher -o n --engine x --fv-scale 8", "--engine takes no --fv-scale"),
         ("generate teacher -o n --opening-fraction 0.5", "--opening-fraction needs --openings"),
+        ("generate teacher -o n --opponent-eval material", "an opponent needs --opponent-fraction"),
+        (
+            "generate teacher -o n --opponent-search depth=1",
+            "an opponent needs --opponent-fraction",
+        ),
+        ("generate teacher -o n --inner-depth 3", "--inner-depth needs --inner"),
+        ("generate teacher -o n --sample-window 9", "--sample-window needs --sample-plies"),
+        (
+            "generate teacher -o n --candidate-steps 0",
+            "--candidate-steps needs --sample-plies or --candidates",
+        ),
+        ("generate teacher -o n --multipv 4", "--multipv needs --sample-plies or --candidates"),
+        ("generate teacher -o n --candidates 0.5", "--candidates needs --multipv 2 or more"),
+        ("generate teacher -o n --multipv 1 --sample-plies 5", "--sample-plies needs --multipv 2"),
         ("generate nearby a.kif -o n --eval kpp", "--eval kpp needs --weights"),
         ("generate nearby a.kif -o n --eval material --weights a.kif", "--weights: the evaluation"),
         (

@@ -359,7 +359,7 @@ def test_the_command_its_statistics_and_its_refusals(tmp_path) -> None:
             "searches was nodes=60,depth=0,weight=1.0, is nodes=61,depth=0,weight=1.0;",
         ),
         (["--eval", "material"], "players.player.evaluation was 'two-piece', is 'material'"),
-        (["--candidates", "0.5"], "multipv is 1"),
+        (["--candidates", "0.5"], "--candidates needs --multipv 2 or more"),
         (["--opponent-fraction", "0.5"], "name the opponent"),
         (["--weights", __file__, "-o", str(tmp_path / "new")], "test_game_folder.py"),
     ):

@@ -21,10 +21,21 @@ from komadori.cli.resumed_folder import games_folder
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from komadori.generate.settings import SearchBounds
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FRACTION = click.FloatRange(0, 1)
+#: Settings that play a part in games of several lines only.
+_OF_LINES = ("sampled_plies", "candidate_fraction")
+#: Settings that are used only with at least one of others.
+_NEEDED = {
+    ("opening_fraction", "opening_plies"): ("openings",),
+    ("inner_depth",): ("inner_fraction",),
+    ("sample_temperature_cp", "sample_window_cp"): ("sampled_plies",),
+    ("multipv", "candidate_temperature_cp", "candidate_minimum", "candidate_steps"): _OF_LINES,
+}
 
 
 class Plies(click.ParamType[tuple[int, int]]):
@@ -312,9 +323,6 @@ def command(
             check_evaluation(opponent_eval or own, opponent_weights, prefix="--opponent-")
         if fv_scale:
             check_fv_scale(own, opponent_eval or own)
-    for option in ("opening_fraction", "opening_plies"):
-        if given[option] is not None and not openings:
-            raise click.UsageError(f"--{option.replace('_', '-')} needs --openings")
     for option, needs, is_given in (
         ("--opponent-engine", "--engine", opponent_engine and not engine_command),
         ("--option", "--engine", engine_options and not engine_command),
@@ -329,6 +337,9 @@ def command(
             "--opponent-fraction: name the opponent by --opponent-eval, --opponent-weights, "
             "--opponent-engine or --opponent-search"
         )
+    if has_opponent and not given["opponent_fraction"]:
+        raise click.UsageError("an opponent needs --opponent-fraction: the games that it plays in")
+    _refuse_unused({"openings": openings, **given})
     given |= {"searches": searches or None, "opponent_searches": opponent_searches or None}
     cores = threads or available_threads()
     try:
@@ -382,6 +393,19 @@ def command(
             remove_journals(folder)
     except (ValueError, OpeningError, WeightsError, EngineError, ClusterError, OSError) as error:
         raise click.ClickException(str(error)) from error
+
+
+def _refuse_unused(given: Mapping[str, Any]) -> None:
+    """Raise UsageError for an option that was given and that these games would ignore."""
+    options = {one.name: one.opts[0] for one in click.get_current_context().command.params}
+    for names, needed in _NEEDED.items():
+        unused = [name for name in names if given[name] is not None]
+        if unused and not any(given[name] for name in needed):
+            needs = " or ".join(options[name] for name in needed)
+            raise click.UsageError(f"{options[unused[0]]} needs {needs}")
+    for name in _OF_LINES:
+        if given[name] and (given["multipv"] or 1) < 2:
+            raise click.UsageError(f"{options[name]} needs --multipv 2 or more")
 
 
 def _pairs(options: tuple[str, ...]) -> dict[str, str]:
