@@ -288,6 +288,7 @@ def test_without_ray_nothing_is_made(
         ("match random alphabeta?Eval=a/b.bin&x", "options after the ? are NAME=VALUE"),
         ("linear train nnue --data a.kif --test-limit -5", "'--test-limit': -5 is not in"),
         ("linear train kpp --data a.kif --test-fraction 2", "'--test-fraction': 2.0 is not in"),
+        ("linear loop -o l --nodes 0", "--nodes 0 needs --depth"),
         ("book show b.db foo", "expected 'startpos' or 'sfen', found 'foo'"),
         ("book show b.db startpos moves 1a1b", "1a1b is not legal"),
         ("generate nearby a.kif -o n --plies 3:1", "'3:1': a range from 0 upwards"),

@@ -36,6 +36,7 @@ from komadori.generate.loop import (
     run_stage,
 )
 from komadori.generate.loop.page import page
+from komadori.generate.sources import Evaluation
 from komadori.linear import KppWeights, NnueWeights, TwoPieceWeights
 from komadori.training.checkpoint import read_progress
 
@@ -321,6 +322,21 @@ def test_a_model_of_another_network_is_refused_before_any_game(tmp_path) -> None
     with pytest.raises(ValueError, match=r"init_from.*its labels is 1134, not"):
         run(loop)
     assert not (tmp_path / "loop" / "001" / "games").exists()
+
+
+def test_weights_of_something_else_are_refused_by_their_own_name(tmp_path) -> None:
+    given = tmp_path / "given.bin"
+    given.write_bytes(b"no network")
+    loop = Loop(config(learner="nnue", init_from=str(given), train={}), tmp_path / "loop")
+    with pytest.raises(ValueError, match=r"given\.bin: .*NNUE"):
+        run(loop)
+    given.write_bytes(Evaluation("nnue").content() or b"")
+    assert not loop.player_path(0).exists()
+    train = {"warm_start": True, "architecture": "halfkp"}
+    warm = Loop(config(learner="nnue", init_from=str(given), train=train), tmp_path / "warm")
+    with pytest.raises(ValueError, match=r"given\.bin: .*k-p, halfkp is needed"):
+        run(warm)
+    assert not list(tmp_path.glob("*/001/games"))
 
 
 def test_self_play_and_new_labels_go_through_the_same_loop(tmp_path) -> None:

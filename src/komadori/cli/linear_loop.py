@@ -31,7 +31,9 @@ from komadori.cli.outputs import OutputFolder
 @click.option(
     "--games", type=click.IntRange(min=1), default=1000, show_default=True, help="Games per round."
 )
-@click.option("--nodes", type=click.IntRange(min=0), help="Nodes per search; 0: no limit.")
+@click.option(
+    "--nodes", type=click.IntRange(min=0), help="Nodes per search; 0: no limit. [default: 5000]"
+)
 @click.option("--depth", type=click.IntRange(min=0), help="Depth of each search; 0: no limit.")
 @click.option("--data", multiple=True, help="Further records for every round.")
 @click.option(
@@ -94,6 +96,8 @@ def command(
     settings = asdict(read_settings(learner.kind, {}, overrides))
     defaults = asdict(learner.kind())
     bounds = {"nodes": 5000 if nodes is None else nodes, "depth": depth or 0}
+    if not any(bounds.values()):
+        raise click.UsageError("--nodes 0 needs --depth: something must end a search")
     with errors():
         config = LoopConfig(
             learner=evaluation,

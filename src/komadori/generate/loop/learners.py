@@ -17,6 +17,7 @@ from komadori.generate.sources import Evaluation
 from komadori.linear import kpp, nnue, two_piece
 from komadori.linear.regression import Positions
 from komadori.model_folder import has_learner_state
+from komadori.search.alphabeta import engine_factory
 from komadori.shipped import experiment_path
 from komadori.typed_settings import build
 from komadori.usi.models import find_model
@@ -102,6 +103,9 @@ class LinearLearner:
     def begin_from(self, settings: Mapping[str, Any], weights: str, candidate: Path) -> None:
         if not Path(weights).is_file():
             raise ValueError(f"init_from: {weights} is not a file of weights")
+        engine_factory(self.name, weights)  # raises ValueError for a file of something else
+        if self.name == "nnue" and settings.get("warm_start"):
+            nnue.check_init_from(Path(weights), self.settings(settings).architecture)
         _copy(Path(weights), candidate)
 
     def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
