@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from komadori.cli._group import group
+from komadori.cli.linear_data import next_match
 from komadori.inference.synthetic import write_random_resnet
+from komadori.players import PlayerSpec
 from komadori.records import Game, sample_path, write_games
+from komadori.wording import on_one_line
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names are bytes only there")
 
@@ -69,6 +73,21 @@ def test_a_run_trains(folder: Path) -> None:
     assert result.exit_code == 0, result.output
 
 
+@pytest.mark.parametrize("name", ["a b'c", "a&b=1?c%20", os.fsdecode(b"a\xff&b")])
+def test_the_next_command_works_with_any_folder(name: str, tmp_path: Path) -> None:
+    games = tmp_path / "games.hcpe3"
+    assert run("records", "sample", games, "--games", "4").exit_code == 0
+    out = tmp_path / name / "run"
+    result = run("linear", "train", "nnue", "--data", games, "--epochs", "1", "-o", out)
+    assert result.exit_code == 0, result.output
+    program, command, player, _ = shlex.split(next_match("nnue", out / "nn.bin", "random")[6:])
+    assert (program, command) == ("komadori", "match")
+    assert PlayerSpec.parse(player).options["EvalFile"] == str(out / "nn.bin")
+    printed = next_match("nnue", out / "nn.bin", "alphabeta?Eval=two-piece")
+    assert result.output.splitlines()[-1] == on_one_line(printed)
+    assert run("match", player, "random", "--nodes", "1", "--games", "2").exit_code == 0
+
+
 def test_ladders_and_books_that_need_utf8_say_so(folder: Path) -> None:
     ladder = folder / "ladder.db"
     assert run("ladder", "new", ladder, "--nodes", "1").exit_code == 0
@@ -79,7 +98,12 @@ def test_ladders_and_books_that_need_utf8_say_so(folder: Path) -> None:
     games = folder / "a.csa"
     write_games(games, [Game.from_usi(["7g7f", "3c3d"])])
     book = folder / "book.db"
-    assert run("book", "make", games, "--min-count", "1", "--out", book).exit_code == 0
+    result = run("book", "make", games, "--min-count", "1", "--out", book)
+    assert result.exit_code == 2
+    assert "a book's path must be UTF-8" in result.output
+    made = folder.parent / "book.db"
+    assert run("book", "make", games, "--min-count", "1", "--out", made).exit_code == 0
+    made.rename(book)
     result = run("book", "show", book)
     assert result.exit_code == 1
     assert "a book's path must be UTF-8" in result.output

@@ -8,6 +8,7 @@ several.
 from __future__ import annotations
 
 import contextlib
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,6 +30,11 @@ def say(text: object = "", *, err: bool = False) -> None:
     """Print one line; line breaks in it are those of names."""
     with _named(err=err):
         click.echo(on_one_line(text), err=err)
+
+
+def next_command(*words: object) -> str:
+    """Return the line that proposes a command of komadori, quoted for a shell."""
+    return f"next: {shlex.join(['komadori', *map(str, words)])}"
 
 
 def show(text: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from komadori.cli.console import say
+from komadori.cli.console import next_command, say
 from komadori.cli.outputs import OutputFolder
 from komadori.model_folder import CARD_FILE
 
@@ -94,7 +94,7 @@ def command(
         f"{nets.short_name(card.net)}, {nets.parameter_count(network):,} parameters, "
         f"{card.features} planes: {folder}"
     )
-    say(f"next: komadori export {folder} -o {source.stem}.onnx")
+    say(next_command("export", folder, "-o", f"{source.stem}.onnx"))
 
 
 def _find(source: Path) -> Path:
@@ -126,7 +126,7 @@ def _import_exported(source: Path, folder: Path, data: tuple[Path, ...]) -> None
         f"largest difference from the file: policy {found.policy_difference:.2g}, value "
         f"{found.value_difference:.2g}; the same label first in {found.agreement:.1%}"
     )
-    say(f"next: komadori train CONFIG --from {folder}")
+    say(next_command("train", "CONFIG", "--from", folder))
 
 
 def _check_source(source: Path) -> None:

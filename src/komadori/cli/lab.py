@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from komadori.cli.console import say
+from komadori.cli.console import next_command, say
 from komadori.cli.everywhere import RAY_ADDRESS
 from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
 from komadori.cli.network_options import DEVICE
@@ -183,7 +183,7 @@ def run(
             is_complete = on_all_machines(address, stop)
         if not is_complete:
             raise InterruptError
-        say(f"next: komadori lab report --results {results}")
+        say(next_command("lab", "report", "--results", results))
         return
     samples = load_samples(data or _sample())
     try:
@@ -204,7 +204,7 @@ def run(
         raise click.ClickException(str(error)) from error
     if not is_complete:
         raise InterruptError
-    say(f"next: komadori lab report --results {results}")
+    say(next_command("lab", "report", "--results", results))
 
 
 @command.command()

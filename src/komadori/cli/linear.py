@@ -14,6 +14,7 @@ from komadori.cli.linear_data import (
     data_options,
     hint_of_folder,
     load_split,
+    next_match,
     progress_bar,
 )
 from komadori.cli.linear_kpp import kpp
@@ -99,11 +100,7 @@ def two_piece(
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     terminal.print(f"weights: {folder / 'weights.npz'}")
-    terminal.print(
-        f"next: komadori match 'alphabeta?Eval=two-piece&EvalFile={folder}/weights.npz' "
-        "'alphabeta?Eval=material'",
-        soft_wrap=True,
-    )
+    terminal.print(next_match("two-piece", folder / "weights.npz", "alphabeta?Eval=material"))
 
 
 def _line(report: Report) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from komadori.cli.console import progress
+from komadori.cli.console import next_command, progress
 from komadori.cli.interrupt import hint_of_run
 from komadori.cli.numbers import THREADS
 from komadori.cli.outputs import OutputFolder
@@ -78,6 +78,14 @@ def data_options(
 def hint_of_folder(folder: Path) -> None:
     """Set the hint of interrupts: how to resume the run."""
     hint_of_run(lambda: has_learner_state(folder), f"--resume continues ({folder})")
+
+
+def next_match(evaluation: str, weights: Path, other: str) -> str:
+    """Return the line that proposes a match of a new evaluation against another player."""
+    from komadori.players.spec import option_value
+
+    player = f"alphabeta?Eval={evaluation}&EvalFile={option_value(weights)}"
+    return next_command("match", player, other)
 
 
 def check_folder(folder: Path, *, resume: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.console import console, progress
-from komadori.cli.linear_data import check_folder, hint_of_folder, megabytes
+from komadori.cli.linear_data import check_folder, hint_of_folder, megabytes, next_match
 from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.outputs import OutputFolder
 from komadori.cpus import available_threads
@@ -114,11 +114,7 @@ def command(
     if not run.is_done:
         raise InterruptError
     terminal.print(f"weights: {folder / NETWORK}", soft_wrap=True)
-    terminal.print(
-        f"next: komadori match 'alphabeta?Eval=nnue&EvalFile={folder / NETWORK}' "
-        "'alphabeta?Eval=nnue'",
-        soft_wrap=True,
-    )
+    terminal.print(next_match("nnue", folder / NETWORK, "alphabeta?Eval=nnue"))
 
 
 _TITLES = (

@@ -15,6 +15,7 @@ from komadori.cli.linear_data import (
     hint_of_folder,
     load_split,
     megabytes,
+    next_match,
     progress_bar,
 )
 from komadori.cpus import available_threads
@@ -105,8 +106,4 @@ def kpp(
     if stop.is_set() and learner.state.epoch < settings.epochs:
         raise InterruptError
     terminal.print(f"weights: {folder / 'weights.npz'}")
-    terminal.print(
-        f"next: komadori match 'alphabeta?Eval=kpp&EvalFile={folder}/weights.npz' "
-        "'alphabeta?Eval=two-piece'",
-        soft_wrap=True,
-    )
+    terminal.print(next_match("kpp", folder / "weights.npz", "alphabeta?Eval=two-piece"))

@@ -16,6 +16,7 @@ from komadori.cli.linear_data import (
     load_split,
     load_windows,
     megabytes,
+    next_match,
     progress_bar,
 )
 from komadori.cpus import available_threads
@@ -124,8 +125,4 @@ def command(
     if not learner.is_done:
         raise InterruptError
     terminal.print(f"best (*): epoch {learner.best_epoch}, {folder / 'nn.bin'}")
-    terminal.print(
-        f"next: komadori match 'alphabeta?Eval=nnue&EvalFile={folder}/nn.bin' "
-        "'alphabeta?Eval=two-piece'",
-        soft_wrap=True,
-    )
+    terminal.print(next_match("nnue", folder / "nn.bin", "alphabeta?Eval=two-piece"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.config_path import ConfigPath
-from komadori.cli.console import console
+from komadori.cli.console import console, next_command
 from komadori.cli.interrupt import InterruptError, hint_of_run, interrupt_sets
 from komadori.cli.outputs import OutputFolder
 from komadori.model_folder import newest_checkpoint
@@ -152,4 +152,4 @@ def command(
     )
     if not result.is_complete:
         raise InterruptError
-    bar.console.print(f"next: komadori export {folder} -o {folder.name}.onnx", soft_wrap=True)
+    bar.console.print(next_command("export", folder, "-o", f"{folder.name}.onnx"))

@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from komadori import arena, players, records, training
 from komadori.atomic import write_text
@@ -31,6 +30,7 @@ from komadori.linear import KppWeights
 from komadori.linear.kpp import Learner, Settings, State
 from komadori.linear.regression import LossSettings, Positions, measure
 from komadori.model_folder import LEARNER_STATE, has_learner_state
+from komadori.players.spec import option_value
 from komadori.training import Part, Split
 from komadori.typed_settings import build
 
@@ -350,6 +350,6 @@ def _figures(score: float, estimate: arena.EloEstimate) -> dict[str, float]:
 
 def _source(folder: Path) -> Callable[[], players.Player]:
     """A factory: the stored specification would tie the match to the folder's present place."""
-    weights = quote(str(folder / "weights.npz"), safe="/")
+    weights = option_value(folder / "weights.npz")
     specification = f"alphabeta?Eval=kpp&EvalFile={weights}&USI_Hash=16"
     return lambda: players.make(specification)

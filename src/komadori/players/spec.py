@@ -70,6 +70,11 @@ class PlayerSpecError(ValueError):
 _PROGRAM_HEADS = (b"\x7fELF", b"#!", b"MZ")
 
 
+def option_value(text: object) -> str:
+    """Escape a value, such as a path, for the option part of a specification."""
+    return re.sub(r"[%&?]", lambda found: f"%{ord(found[0]):02X}", str(text))
+
+
 @names_arguments
 @dataclass(frozen=True)
 class PlayerSpec:
