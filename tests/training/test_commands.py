@@ -78,6 +78,14 @@ def test_another_run_begins_with_its_weights(run, folder):
     assert done.exit_code == 0, done.output
     saved = json.loads((folder / "second" / "config.json").read_text())
     assert saved["model"]["init_from"] == str(folder / "run")
+    resume = (train, folder / "tiny.toml", *arguments, "--resume")
+    for again in (("--from", folder / "run"), ()):
+        assert invoke(*resume, *again).exit_code == 0
+        saved = json.loads((folder / "second" / "config.json").read_text())
+        assert saved["model"]["init_from"] == str(folder / "run")
+    done = invoke(*resume, "--from", folder / "second")
+    assert done.exit_code == 2
+    assert f"the run {folder / 'second'} began from {folder / 'run'}" in done.output
     done = invoke(train, folder / "tiny.toml", *arguments, "--from", folder / "missing")
     assert done.exit_code == 2
     assert "missing" in done.output

@@ -86,9 +86,12 @@ def command(
         is_first = rank_and_size()[0] == 0  # it reports
         if experiment.is_experiment(config):
             chosen = experiment.load(config)
-            if variant is None:
-                names = ", ".join(one.name for one in chosen.variants)
-                raise click.UsageError(f"{config} has variants: give --variant, one of {names}")
+            names = [one.name for one in chosen.variants]
+            if variant not in names:
+                what = "has variants" if variant is None else f"has no variant {variant!r}"
+                known = ", ".join(names)
+                raise click.UsageError(f"{config} {what}: give --variant, one of {known}")
+            assert variant is not None
             table = training.config_to_dict(chosen.training_config(chosen.variant(variant), Size()))
             settings = training.config_from_dict(table, str(config), overrides)
         elif variant is not None:
@@ -101,8 +104,11 @@ def command(
         RunFolder(folder, resume=resume)  # raises before the games are read
         files = replace(settings.data, train=tuple(train_files), test=tuple(test_files))
         settings = replace(settings, data=files)
-        if init_from is not None:
-            settings = replace(settings, model=replace(settings.model, init_from=str(init_from)))
+        begin = None if init_from is None else str(init_from)
+        if resume:
+            begin = _own_beginning(folder, begin)
+        if begin is not None:
+            settings = replace(settings, model=replace(settings.model, init_from=begin))
         needs_visits = settings.loss.policy_target == "visits"
         samples: training.Samples | training.Part | training.Files
         if files.window:
@@ -153,3 +159,15 @@ def command(
     if not result.is_complete:
         raise InterruptError
     bar.console.print(next_command("export", folder, "-o", f"{folder.name}.onnx"))
+
+
+def _own_beginning(folder: Path, given: str | None) -> str:
+    """Return the initial weights of the run to resume. Raises UsageError if others are given."""
+    from komadori.training.checkpoint import read_progress
+
+    newest = newest_checkpoint(folder)
+    own = read_progress(newest)[1].model.init_from if newest is not None else ""
+    if given is not None and given != own:
+        begun = f"from {own}" if own else "without --from"
+        raise click.UsageError(f"--from {given}: the run {folder} began {begun}")
+    return own
