@@ -282,3 +282,13 @@ class TestCommand:
         found = self.invoke(teacher, "--data", path, "-o", tmp_path / "run")
         assert found.exit_code == 1
         assert "no usable game" in found.output
+
+    def test_games_of_a_damaged_file_that_are_left_out_are_counted(
+        self, teacher, source, tmp_path
+    ) -> None:
+        cut = tmp_path / "cut.hcpe3"
+        cut.write_bytes(source.read_bytes()[:-40])
+        small = [f"--set={k}={v}" for k, v in (("draws", 20), ("nodes", 20), ("keep", 1))]
+        found = self.invoke(teacher, "--data", cut, "-o", tmp_path / "run", "--chunks", 1, *small)
+        assert found.exit_code == 0, found.output
+        assert "games left out: 1" in found.output

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from komadori.cli.console import console, progress
+from komadori.cli.console import console, progress, say
 from komadori.cli.linear_data import check_folder, hint_of_folder, megabytes, next_match
 from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.outputs import OutputFolder
@@ -95,6 +95,8 @@ def command(
             start=start,
             fv_scale=fv_scale,
         )
+        if run.left_out:
+            say(f"games left out: {run.left_out:,}", err=True)
         columns = ("{task.description}", BarColumn(), TimeRemainingColumn())
         with interrupt_sets(stop), progress(terminal, *columns) as bar:
             task = bar.add_task("distilling", total=1.0)

@@ -213,7 +213,8 @@ class Distillation:
         try:
             if resume:
                 self._load()
-            self._sources, self._test_sources = _split(sources)
+            #: `left_out`: number of games of the sources that are damaged or have no moves.
+            self._sources, self._test_sources, self.left_out = _split(sources)
         except BaseException:
             self._run_folder.lock.release()
             raise
@@ -476,10 +477,12 @@ def _read_array(path: Path) -> NDArray[Any] | None:
     return array
 
 
-def _split(sources: Sequence[Path]) -> tuple[Hcps, Hcps]:
-    """Positions of the sources for training and for the test, split by game (one in 100)."""
-    hcps, games = [], []
+def _split(sources: Sequence[Path]) -> tuple[Hcps, Hcps, int]:
+    """Positions of the sources for training and for the test, split by game (one in 100), and the
+    number of games left out."""
+    hcps, games, left_out = [], [], 0
     for chunk in read_chunks(sources):
+        left_out += chunk.skipped
         hcps.append(chunk.samples.hcp)
         games.append(chunk.samples.game)
     game = np.concatenate(games) if games else np.empty(0, np.int32)
@@ -488,7 +491,7 @@ def _split(sources: Sequence[Path]) -> tuple[Hcps, Hcps]:
     every = np.concatenate(hcps)
     is_test = game % 100 == 0 if int(game.max()) > 0 else np.ones(len(game), bool)
     train = every if is_test.all() else every[~is_test]
-    return np.ascontiguousarray(train), np.ascontiguousarray(every[is_test])
+    return np.ascontiguousarray(train), np.ascontiguousarray(every[is_test]), left_out
 
 
 def _calibrated(
