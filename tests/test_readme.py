@@ -106,6 +106,20 @@ def test_the_japanese_readme_names_the_same_commands() -> None:
     assert english == japanese
 
 
+def test_the_japanese_readme_states_the_same_strength() -> None:
+    english, japanese = (
+        set(
+            re.findall(
+                r"\d+(?:[.,]\d+)*",
+                (ROOT / name).read_text("utf-8").split(begin)[1].split("\n\n")[0],
+            )
+        )
+        for name, begin in (("README.md", "How strong is it?"), ("README.ja.md", "棋力の目安"))
+    )
+    assert len(english) > 8
+    assert english <= japanese
+
+
 def test_the_japanese_readme_reads_as_one() -> None:
     """Full-width punctuation between Japanese characters, polite sentences, the agreed words."""
     text = (ROOT / "README.ja.md").read_text("utf-8")
