@@ -67,6 +67,7 @@ LEFT_OUT = {
     "komadori ladder": "tests/arena has its own",
     "komadori tune": "tests/arena has its own",
     "torchrun": "tests/training has its own",
+    "data.window": "takes no train_limit; tests/training/test_streamed.py has its own",
     "python bench/": "measures for minutes",
     "usi:/opt/engine": "an external engine",
     "python:my_module": "the reader's own function",
@@ -166,6 +167,24 @@ def test_links_lead_somewhere() -> None:
         assert len(targets) >= 10
         for target in targets:
             assert (ROOT / target).exists(), f"{readme}: {target}"
+
+
+def test_configurations_named_on_the_pages_are_bundled() -> None:
+    bundled = {path.stem for path in (ROOT / "experiments").glob("*.toml")}
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    named = {
+        name
+        for page in pages
+        for name in re.findall(r"komadori train ([a-z][\w-]*) ", page.read_text("utf-8"))
+    }
+    assert named
+    assert named <= bundled
+
+
+def test_every_block_of_commands_is_a_console() -> None:
+    """Blocks of other kinds would not be run by these tests."""
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert "```sh\n" not in page.read_text("utf-8"), page
 
 
 def test_commands_are_quoted_for_zsh() -> None:
