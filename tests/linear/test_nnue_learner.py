@@ -292,6 +292,14 @@ def test_a_run_begins_with_anothers_weights(tmp_path: Path) -> None:
     )
     assert second.epoch == 0
     assert np.array_equal(second.model.parameters, first.model.parameters)
+    second.run()
+    other = run(tmp_path / "other-weights", seed=2)
+    for given in (first.folder, None):
+        Learner(Settings(rate=1e-4), *parts, second.folder, resume=True, init_from=given).run()
+    with pytest.raises(ValueError, match="second: began with other initial weights"):
+        Learner(Settings(rate=1e-4), *parts, second.folder, resume=True, init_from=other.folder)
+    with pytest.raises(ValueError, match="first: began with other initial weights"):
+        Learner(first.settings, *parts, first.folder, resume=True, init_from=other.folder)
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "state.npz").write_bytes(b"no state")
     for settings, folder in (

@@ -88,7 +88,7 @@ def command(
         overrides,
     )
     check_folder(folder, resume=resume)
-    if init_from is not None and not resume:
+    if init_from is not None:
         try:
             check_init_from(init_from, settings.architecture)
         except (ValueError, WeightsError, OSError) as error:

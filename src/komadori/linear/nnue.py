@@ -15,6 +15,7 @@ Shogi" (2018); the file format is YaneuraOu's.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 import zipfile
@@ -163,8 +164,8 @@ class Learner:
         init_from: Path | None = None,
     ) -> None:
         """train: if given as windows, each counts as an epoch. init_from: folder of a run, or an
-        nn.bin, whose weights initialize a new one. Raises ValueError as `RunFolder`, and without
-        training or held-out positions.
+        nn.bin, whose weights initialize a new one; a resumed one must have begun with them. Raises
+        ValueError as `RunFolder`, and without training or held-out positions.
         """
         self.settings, self.folder = settings, folder
         self.windows = train if isinstance(train, PositionWindows) else None
@@ -178,13 +179,25 @@ class Learner:
         #: nn.bin that found the current leaves, so that a resumed run finds the same ones.
         self._leaf_weights = b""
         data = {"train": (self.train or train).fingerprint(), "test": self.test.fingerprint()}
+        if init_from is not None:
+            _set_weights(self.model, init_from, settings.architecture)
         self._folder = RunFolder(
-            folder, "nnue", asdict(settings), data, resume=resume, may_differ=MAY_DIFFER
+            folder,
+            "nnue",
+            asdict(settings),
+            data,
+            resume=resume,
+            may_differ=MAY_DIFFER,
+            origin=self._origin(init_from, resume=resume),
         )
         if resume:
             self._load()
-        elif init_from is not None:
-            _set_weights(self.model, init_from, settings.architecture)
+
+    def _origin(self, init_from: Path | None, *, resume: bool) -> str | None:
+        """Digest of the initial weights given, as `RunFolder` compares it."""
+        if init_from is None:
+            return None if resume else ""
+        return hashlib.sha256(np.ascontiguousarray(self.model.parameters)).hexdigest()[:16]
 
     @property
     def is_done(self) -> bool:

@@ -84,16 +84,19 @@ class RunFolder:
         *,
         resume: bool,
         may_differ: Collection[str] = (),
+        origin: str | None = None,
     ) -> None:
         """Start a run, or resume one.
 
-        may_differ: settings that may change when the run resumes. Raises ValueError if a new run's
+        may_differ: settings that may change when the run resumes. origin: digest of the initial
+        weights, "" for random ones; None to resume from any. Raises ValueError if a new run's
         folder holds a run, if there is no run to resume, or if it is of another learner, other
-        settings or other data. Raises InUseError while another process uses the folder.
+        settings, other data or other initial weights. Raises InUseError while another process uses
+        the folder.
         """
         self.path = path
         self.lock = RunLock(path)
-        given = {"kind": kind, "settings": dict(settings), "data": dict(data)}
+        given = {"kind": kind, "settings": dict(settings), "data": dict(data), "origin": origin}
         self.card = json.loads(json.dumps(given))
         check_run_folder(path, resume=resume)
         self.lock.acquire()
@@ -121,7 +124,7 @@ class RunFolder:
             begun_with = _ADDED.get(kind, {}) | {
                 _RENAMED.get(k, k): v for k, v in dict(stored["settings"]).items()
             }
-            stored_data = dict(stored["data"])
+            stored_data, origin = dict(stored["data"]), stored.get("origin")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{self.path}: run.json can't be read ({error})") from error
         if kind != self.card["kind"]:
@@ -138,6 +141,9 @@ class RunFolder:
             ]
             if other:
                 raise ValueError(f"{self.path}: has other {what}: {'; '.join(other)}")
+        if None not in (origin, self.card["origin"]) and origin != self.card["origin"]:
+            raise ValueError(f"{self.path}: began with other initial weights")
+        self.card["origin"] = origin  # of a run of before, unknown
 
     def save_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Write state.npz atomically."""

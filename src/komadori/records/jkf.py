@@ -242,7 +242,7 @@ def write_jkf(game: Game) -> str:
         terminal=_terminal(game, board.turn),
         metadata=metadata,
     )
-    document = json.loads(record.to_jkf())
+    document = parse_table(record.to_jkf())
     for entry, comment in zip(document["moves"], comments, strict=False):  # the end has its own
         if comment is not None:
             entry["comments"] = comment.split("\n")
