@@ -197,7 +197,7 @@ class Learner:
         """Digest of the initial weights given, as `RunFolder` compares it."""
         if init_from is None:
             return None if resume else ""
-        return hashlib.sha256(np.ascontiguousarray(self.model.parameters)).hexdigest()[:16]
+        return hashlib.sha256(np.array(self.model.parameters).data).hexdigest()[:16]
 
     @property
     def is_done(self) -> bool:
