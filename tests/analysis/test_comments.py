@@ -9,7 +9,7 @@ import pytest
 
 from komadori.analysis import AnalysedGame, annotated, from_comments
 from komadori.analysis.comments import read_remarks
-from komadori.analysis.positions import UNKNOWN_LENGTH
+from komadori.analysis.positions import UNKNOWN_LENGTH, Line
 from komadori.encoding.value import win_rate_from_score
 from komadori.records import Game, GameWriter, read_games
 
@@ -201,18 +201,25 @@ def test_comments_are_never_trusted(comment: str, rate: float | None) -> None:
     )
 
 
-@pytest.mark.parametrize(("score", "mate"), [(31_111, None), (-32_000, None), (30_000, True)])
-def test_scores_beyond_a_mate_are_kept(tmp_path: Path, score: int, mate: bool | None) -> None:
-    path = tmp_path / "a.csa"
-    path.write_text(f"PI\n+\n+7776FU\n'** {score} -3334FU\n")
-    (game,) = read_games(path)
+def best_after_the_first_move(game: Game) -> Line:
     analysed = from_comments(game)
     assert analysed is not None
     found = analysed.found[1]
     assert found is not None
     assert found.best is not None
+    return found.best
+
+
+@pytest.mark.parametrize(("score", "mate"), [(31_111, None), (-32_000, None), (30_000, True)])
+def test_scores_beyond_a_mate_are_kept(tmp_path: Path, score: int, mate: bool | None) -> None:
+    path = tmp_path / "a.csa"
+    path.write_text(f"PI\n+\n+7776FU\n'** {score} -3334FU\n")
+    (game,) = read_games(path)
+    best = best_after_the_first_move(game)
     expected = (None, -UNKNOWN_LENGTH) if mate else (-score, None)
-    assert (found.best.score_cp, found.best.mate_plies) == expected
+    assert (best.score_cp, best.mate_plies) == expected
+    analysed = from_comments(game)
+    assert analysed is not None
     assert annotated(analysed, is_csa=True).scores_cp.tolist() == [score]
 
 
@@ -223,21 +230,13 @@ def test_floodgates_line_of_csa_goes_before_other_rows(tmp_path: Path, row: str)
     path.write_text(f"PI\n+\n+7776FU\n'*{row}\n'** 101 -3334FU\n", encoding="utf-8")
     (game,) = read_games(path)
     assert game.comments == {1: row}
-    analysed = from_comments(game)
-    assert analysed is not None
-    found = analysed.found[1]
-    assert found is not None
-    assert found.best is not None
-    assert (found.best.score_cp, found.best.pv) == (-101, ("3c3d",))
+    best = best_after_the_first_move(game)
+    assert (best.score_cp, best.pv) == (-101, ("3c3d",))
 
 
 def test_a_players_mate_keeps_its_length(tmp_path: Path) -> None:
     path = tmp_path / "a.kif"
     path.write_text("手合割：平手\n   1 ７六歩(77)\n**評価値=+詰3\n", encoding="utf-8")
     (game,) = read_games(path)
-    analysed = from_comments(game)
-    assert analysed is not None
-    found = analysed.found[1]
-    assert found is not None
-    assert found.best is not None
-    assert found.best.mate_plies == -3
+    best = best_after_the_first_move(game)
+    assert best.mate_plies == -3

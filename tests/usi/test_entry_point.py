@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -271,22 +272,33 @@ def test_the_network_of_the_package_is_small_and_known() -> None:
 # ---------------------------------------------------------------------------- under attack
 
 
+@contextlib.contextmanager
+def started(*options: str, send: str, until: str) -> Iterator[subprocess.Popen[str]]:
+    """An engine with these lines sent, once it has written one that begins with `until`."""
+    with subprocess.Popen(
+        [*COMMAND, "--option", "USI_Hash=16", *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(send)
+        process.stdin.flush()
+        while not process.stdout.readline().startswith(until):
+            assert process.poll() is None
+        yield process
+
+
 def test_ctrl_c_ends_an_infinite_search_with_status_130() -> None:
-    for player in ("model", "alphabeta"):
-        model = ["--model", "uniform"] if player == "model" else ["--eval", "material"]
-        with subprocess.Popen(
-            [*COMMAND, "--player", player, "--option", "USI_Hash=16", *model],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+    for player, model in (("model", "--model=uniform"), ("alphabeta", "--eval=material")):
+        with started(
+            f"--player={player}",
+            model,
+            send="isready\nposition startpos\ngo infinite\n",
+            until="info depth",
         ) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write("isready\nposition startpos\ngo infinite\n")
-            process.stdin.flush()
-            while not process.stdout.readline().startswith("info depth"):
-                pass
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=30)
         assert process.returncode == 130, err
@@ -297,19 +309,11 @@ def test_ctrl_c_ends_an_infinite_search_with_status_130() -> None:
 def test_ctrl_c_while_the_engine_starts_ends_it_with_status_130() -> None:
     """The first `position` and `go` import packages, which may swallow an exception."""
     for wait in (0.0, 0.01, 0.03, 0.1, 0.3):
-        with subprocess.Popen(
-            [*COMMAND, "--option", "USI_Hash=16", "--eval", "material"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+        with started(
+            "--eval=material",
+            send="usi\nposition startpos\nisready\ngo infinite\n",
+            until="usiok",
         ) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write("usi\nposition startpos\nisready\ngo infinite\n")
-            process.stdin.flush()
-            while process.stdout.readline() != "usiok\n":
-                assert process.poll() is None
             time.sleep(wait)
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=30)

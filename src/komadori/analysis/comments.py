@@ -59,6 +59,13 @@ class Remark:
     nodes: int
     line: str
 
+    @property
+    def mate(self) -> int | None:
+        """`mate_plies`, also for a score that stands for a mate, as CSA records write it."""
+        if self.mate_plies is None and self.score_cp in (MATE_CP, -MATE_CP):
+            return UNKNOWN_LENGTH if self.score_cp > 0 else -UNKNOWN_LENGTH
+        return self.mate_plies
+
 
 def read_remarks(comment: str) -> tuple[list[Remark], str]:
     """Parse a comment: its lines, best first, and the engine's name ("" if none)."""
@@ -203,21 +210,14 @@ def from_comments(game: Game) -> AnalysedGame | None:
 def _player_remark(game: Game, ply: int, turn: int) -> Remark:
     """Return the score of the player who made the move; `turn` is the other side."""
     score = int(game.scores_cp[ply - 1]) * (-1 if turn == BLACK else 1)
-    if abs(score) == MATE_CP:
-        return Remark(True, 1, None, _of_unknown_length(score), 0, "")
     return Remark(True, 1, score, None, 0, "")
-
-
-def _of_unknown_length(score: int) -> int:
-    """Return the plies to the mate that a score stands for, as CSA records write it."""
-    return UNKNOWN_LENGTH if score > 0 else -UNKNOWN_LENGTH
 
 
 def _agrees(remark: Remark, said: Remark) -> bool:
     """Whether a remark has the same score, perhaps with more, such as the plies to a mate."""
-    if remark.mate_plies is None or said.mate_plies is None:
-        return (remark.score_cp, remark.mate_plies) == (said.score_cp, said.mate_plies)
-    return (remark.mate_plies > 0) == (said.mate_plies > 0)
+    if remark.mate is None or said.mate is None:
+        return (remark.score_cp, remark.mate) == (said.score_cp, said.mate)
+    return (remark.mate > 0) == (said.mate > 0)
 
 
 def _as_line(
@@ -225,15 +225,12 @@ def _as_line(
 ) -> Line | None:
     sign = 1 if board.turn == BLACK else -1
     moves = read_line(remark.line or pv, board, before, played)
-    plies, score = remark.mate_plies, remark.score_cp
-    if score is not None and abs(score) == MATE_CP:
-        plies = _of_unknown_length(score)
-    if plies is not None:
-        mate = sign * plies
+    if remark.mate is not None:
+        mate = sign * remark.mate
         return Line(1.0 if mate > 0 else 0.0, mate, None, remark.nodes, tuple(moves))
-    if score is None:
+    if remark.score_cp is None:
         return None
-    score *= sign
+    score = sign * remark.score_cp
     rate = value.win_rate_from_score(float(score), SCORE_COEF)
     return Line(rate, None, score, remark.nodes, tuple(moves))
 

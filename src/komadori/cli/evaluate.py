@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from komadori.cli.console import say
+from komadori.cli.given import first_given
 from komadori.cli.network_options import BACKEND, DEVICE
 from komadori.json_file import read_table
 
@@ -71,10 +71,9 @@ def command(
     from komadori import inference, nets, training
     from komadori.cli.sample_files import load_samples
 
-    ignored = "backend" if model.is_dir() else "device"
-    if click.get_current_context().get_parameter_source(ignored) is ParameterSource.COMMANDLINE:
+    if unused := first_given("backend" if model.is_dir() else "device"):
         kind = "an ONNX file" if model.is_dir() else "a run or a checkpoint"
-        raise click.UsageError(f"--{ignored} is for {kind}; {model} isn't one")
+        raise click.UsageError(f"{unused} is for {kind}; {model} isn't one")
     samples = load_samples(data)
     started = time.monotonic()
     try:

@@ -1,14 +1,17 @@
-"""`--ray`: its parameter type, and commands that divide their work by locks in a folder."""
+"""`--ray`, and commands that divide their work by locks in a folder."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from komadori.cli.console import say
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class _RayAddress(click.ParamType[str]):
@@ -26,8 +29,9 @@ class _RayAddress(click.ParamType[str]):
         return value
 
 
-#: Parameter type of `--ray`.
-RAY_ADDRESS = _RayAddress()
+def ray_option(help: str, name: str = "address") -> Callable[[_Command], _Command]:
+    """`--ray`, as the parameter `name`."""
+    return click.option("--ray", name, metavar="ADDRESS", type=_RayAddress(), help=help)
 
 
 def on_all_machines(address: str, stop: threading.Event) -> bool:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from komadori.cli.console import say
+from komadori.cli.given import first_given
 from komadori.cli.outputs import IsKind, begins_with, check_outputs, force_option
 from komadori.extras import install_line
 
@@ -82,7 +82,7 @@ def command(
         check_outputs(_kinds(output, ".bin", ".json"), _inputs(source, data), force=force)
         _export_int8(source, output, name, data, calibration, held_out, gate)
         return
-    if unused := _given("data", "calibration", "held_out", "gate"):
+    if unused := first_given("data", "calibration", "held_out", "gate"):
         raise click.UsageError(f"{unused} needs --int8")
     if source.is_file():
         if source.suffix.lower() == ".onnx":
@@ -91,15 +91,6 @@ def command(
     output = output or Path(f"{stem}.onnx")
     check_outputs(_kinds(output, ".json"), (), force=force)
     _export_onnx(source, output, name)
-
-
-def _given(*names: str) -> str:
-    """Return the first of these options that the command was given, or ""."""
-    context = click.get_current_context()
-    for name in names:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            return f"--{name.replace('_', '-')}"
-    return ""
 
 
 def _kinds(output: Path, *beside: str) -> dict[Path, tuple[str, IsKind]]:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from komadori.cli.evaluation_options import check_evaluation, check_fv_scale
 from komadori.cli.generate_teacher import Bounds, Plies
+from komadori.cli.given import first_given
 from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.resumed_folder import games_folder
@@ -145,8 +145,7 @@ def command(
     if label_nodes and not evaluated_every:
         raise click.UsageError("--label-nodes needs --evaluated-every")
     check_evaluation(evaluation, weights)
-    source = click.get_current_context().get_parameter_source("fv_scale")
-    if source is ParameterSource.COMMANDLINE:
+    if first_given("fv_scale"):
         check_fv_scale(evaluation)
     if search.weight != 1.0:
         raise click.UsageError("--search: weight is for limits of which one is drawn")

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from komadori.cli.everywhere import RAY_ADDRESS
+from komadori.cli.everywhere import ray_option
+from komadori.cli.given import first_given
 from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.network_options import BACKEND, DEVICE
 from komadori.cli.numbers import BATCH, THREADS
@@ -39,14 +39,11 @@ _USED_BY = {
 
 def _refuse_unused(spec: str, kind: str) -> None:
     """Raise UsageError for an option that was given and that this labeller would ignore."""
-    ctx = click.get_current_context()
-    for name, kinds in _USED_BY.items():
-        if kind not in kinds and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            option = f"--{name.replace('_', '-')}"
-            raise click.UsageError(
-                f"{option} is for {' and '.join(f'{k}s' for k in kinds)}; "
-                f"--by {spec} isn't one of them"
-            )
+    if option := first_given(*(name for name, kinds in _USED_BY.items() if kind not in kinds)):
+        kinds = _USED_BY[option.removeprefix("--").replace("-", "_")]
+        raise click.UsageError(
+            f"{option} is for {' and '.join(f'{k}s' for k in kinds)}; --by {spec} isn't one of them"
+        )
 
 
 @click.command()
@@ -92,13 +89,7 @@ def _refuse_unused(spec: str, kind: str) -> None:
     type=THREADS,
     help="Concurrent engines or engine processes; threads of a network. [default: all cores]",
 )
-@click.option(
-    "--ray",
-    "address",
-    metavar="ADDRESS",
-    type=RAY_ADDRESS,
-    help="Label on all machines of a Ray cluster.",
-)
+@ray_option("Label on all machines of a Ray cluster.")
 @click.option(
     "--segment",
     default=0,

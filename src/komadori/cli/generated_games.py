@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from komadori.cli.everywhere import RAY_ADDRESS
+from komadori.cli.everywhere import ray_option
 
 GAMES = click.option(
     "--games",
@@ -16,13 +16,7 @@ GAMES = click.option(
 SEED = click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the random numbers [default: 1]"
 )
-RAY = click.option(
-    "--ray",
-    "address",
-    metavar="ADDRESS",
-    type=RAY_ADDRESS,
-    help="Play on all machines of a Ray cluster.",
-)
+RAY = ray_option("Play on all machines of a Ray cluster.")
 DECLARATION = click.option(
     "--declaration",
     type=click.Choice(["27", "24", "none"]),

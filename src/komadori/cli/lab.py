@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.console import next_command, say
-from komadori.cli.everywhere import RAY_ADDRESS
+from komadori.cli.everywhere import ray_option
 from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
 from komadori.cli.network_options import DEVICE
 from komadori.cli.numbers import THREADS
@@ -125,13 +125,7 @@ def list_(folder: Path, results: Path) -> None:
     metavar="1,2,3",
     help="Seeds of every variant. [default: 1,2,3]",
 )
-@click.option(
-    "--ray",
-    "address",
-    metavar="ADDRESS",
-    type=RAY_ADDRESS,
-    help="Run on all machines of a Ray cluster.",
-)
+@ray_option("Run on all machines of a Ray cluster.")
 @_RUNS
 @_FOLDER
 @_RESULTS

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from komadori.cli import interrupt
 from komadori.cli.console import console, say
-from komadori.cli.everywhere import RAY_ADDRESS
+from komadori.cli.everywhere import ray_option
 from komadori.cli.game_options import (
     GAMES,
     OPENING_PLIES,
@@ -44,12 +44,7 @@ SHOWN_FAILURES = 4
 @click.option(
     "--concurrency", "-j", default=1, show_default=True, type=THREADS, help="Games at a time."
 )
-@click.option(
-    "--ray",
-    metavar="ADDRESS",
-    type=RAY_ADDRESS,
-    help="Play on all machines of a Ray cluster.",
-)
+@ray_option("Play on all machines of a Ray cluster.", "ray")
 @click.option(
     "--sprt", nargs=2, type=float, metavar="ELO0 ELO1", help="Stop when the test decides."
 )

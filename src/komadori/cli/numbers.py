@@ -9,9 +9,9 @@ import click
 
 from komadori.cpus import MAX_THREADS
 
-#: Parameter types of `--threads`; the first also that of `--concurrency`.
 #: Of an NNUE file, as the USI option.
 FV_SCALE = click.IntRange(1, 128)
+#: Parameter types of `--threads`; the first also that of `--concurrency`.
 THREADS, THREADS_OR_AUTO = click.IntRange(1, MAX_THREADS), click.IntRange(0, MAX_THREADS)
 #: Maximum batch size of an evaluator, as in the option DNN_Batch_Size, and its parameter types.
 MAX_BATCH = 4096

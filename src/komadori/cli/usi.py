@@ -76,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
     if signal.getsignal(signal.SIGINT) is leave:
 
         def interrupt(_number: int, _frame: object) -> None:
-            signal.signal(signal.SIGINT, leave)  # the second
+            signal.signal(signal.SIGINT, leave)  # of a second Ctrl-C
             server.interrupt()
 
         signal.signal(signal.SIGINT, interrupt)

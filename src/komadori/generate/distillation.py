@@ -271,9 +271,8 @@ class Distillation:
         turns = random.permutation([number, *others])
         if not any(len(self._kept[k]) for k in turns):
             raise ValueError(
-                f"chunk {number + 1} has no position: of those that its searches evaluated, one in "
-                f"every = {settings.every:,} was drawn, and none within "
-                f"limit_cp = {settings.limit_cp:,}"
+                f"chunk {number + 1} has no position: of those that its searches evaluated, none "
+                f"was drawn (every = {settings.every:,}) within limit_cp = {settings.limit_cp:,}"
                 + (" with a quiet best move" if settings.label_nodes else "")
             )
         steps = sum(math.ceil(len(self._kept[k]) / settings.batch) for k in turns)

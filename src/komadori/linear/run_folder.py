@@ -143,7 +143,7 @@ class RunFolder:
                 raise ValueError(f"{self.path}: has other {what}: {'; '.join(other)}")
         if None not in (origin, self.card["origin"]) and origin != self.card["origin"]:
             raise ValueError(f"{self.path}: began with other initial weights")
-        self.card["origin"] = origin  # of a run of before, unknown
+        self.card["origin"] = origin  # None in runs begun by earlier versions
 
     def save_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Write state.npz atomically."""
