@@ -317,6 +317,8 @@ def test_a_model_of_another_network_is_refused_before_any_game(tmp_path) -> None
     loop = Loop(config_from_dict({**table, "init_from": str(given)}), tmp_path / "loop")
     with pytest.raises(ValueError, match=r"init_from.*its net is resnet2x8, not resnet1x8"):
         run(loop)
+    Loop(config_from_dict(table), loop.folder)  # nothing was made: takes a corrected config
+    assert open_loop(loop.folder).config.init_from == ""
     table["train"]["model"] = {"net": net, "features": "diary"}
     loop = Loop(config_from_dict({**table, "init_from": str(given)}), tmp_path / "tables")
     with pytest.raises(ValueError, match=r"init_from.*its labels is 1134, not"):
@@ -353,6 +355,7 @@ def test_self_play_and_new_labels_go_through_the_same_loop(tmp_path) -> None:
 
 def test_other_settings_are_refused_by_name(tmp_path) -> None:
     Loop(config(), tmp_path)
+    (tmp_path / "001" / "games").mkdir(parents=True)
     Loop(config(generations=9), tmp_path)
     with pytest.raises(LoopError, match=r"gate\.games was 4, is 6; train\.positions was 40, is 41"):
         Loop(config(train={**TRAIN, "positions": 41}, gate=GateConfig(games=6, nodes=30)), tmp_path)

@@ -193,7 +193,7 @@ def test_a_file_without_a_usable_game_is_an_error(tmp_path) -> None:
     cut.write_bytes(records.sample_path().read_bytes()[:200])
     result = run(cut, "-o", tmp_path / "out", "--search", "nodes=10")
     assert result.exit_code == 1
-    assert result.output.splitlines()[-1] == "Error: no usable game in the files"
+    assert result.output.splitlines()[-1].startswith("Error: no usable game in the files: each ")
 
 
 def test_an_engine_that_is_none_is_a_type_error() -> None:

@@ -434,7 +434,7 @@ def test_what_is_wrong_with_a_function_is_said_with_its_name(
         ("alphabeta", "--nodes 5 --least 0.1", "--least is for networks and functions"),
         ("python:math:sqrt", "--temperature 2", "--temperature is for networks"),
         ("alphabeta", "", "an engine needs either nodes or depth"),
-        (MODEL, "--temperature 0", "temperature must be above 0"),
+        (MODEL, "--temperature 0", "temperature must be at least 0.001"),
     ],
 )
 def test_options_that_would_change_nothing_are_refused(
@@ -506,7 +506,17 @@ def test_a_file_without_a_usable_game_is_an_error(tmp_path: Path) -> None:
     cut.write_bytes(records.sample_path().read_bytes()[:200])
     result = run(cut, "--by", "uniform", "-o", tmp_path / "out")
     assert result.exit_code == 1
-    assert result.output.splitlines()[-1] == "Error: no usable game in the files"
+    assert result.output.splitlines()[-1].startswith("Error: no usable game in the files: each ")
+
+
+def test_positions_without_moves_are_left_out_with_the_reason(tmp_path: Path) -> None:
+    samples = records.load_samples([records.sample_path()])
+    samples.move16[:] = 0
+    with records.SampleWriter(tmp_path / "plain.hcpe") as writer:
+        writer.write(samples)
+    result = run(tmp_path / "plain.hcpe", "--by", "uniform", "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "without a result or a move for each position" in result.output
 
 
 @pytest.mark.parametrize("command", [("relabel", "--by", "random:1"), ("nearby",)])

@@ -137,7 +137,7 @@ def command(
     from komadori.cli.generate_run import segments_bar
     from komadori.generate import nearby
     from komadori.generate.folder import FolderError
-    from komadori.generate.segments import sources_card
+    from komadori.generate.segments import nothing_usable, sources_card
     from komadori.generate.sources import Evaluation
     from komadori.linear.weights_file import WeightsError
     from komadori.records import RecordError
@@ -183,6 +183,6 @@ def command(
     if counts is None:
         raise InterruptError
     if not counts.drawn:
-        raise click.ClickException("no usable game in the files")
+        raise click.ClickException(nothing_usable(counts.skipped))
     for line in counts.lines():
         say(line)

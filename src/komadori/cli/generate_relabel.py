@@ -140,7 +140,7 @@ def command(
     from komadori.generate.folder import FolderError
     from komadori.generate.relabel import LabelFolder, relabel
     from komadori.generate.search_labellers import EngineSettings
-    from komadori.generate.segments import sources_card
+    from komadori.generate.segments import nothing_usable, sources_card
     from komadori.inference import InferenceError, ModelError
     from komadori.records import RecordError
     from komadori.usi.client import EngineError
@@ -220,6 +220,6 @@ def command(
     if counts is None:
         raise InterruptError
     if not counts.positions:
-        raise click.ClickException("no usable game in the files")
+        raise click.ClickException(nothing_usable(counts.skipped))
     for line in counts.lines():
         say(line)

@@ -38,7 +38,7 @@ from komadori._core import linear as _core
 from komadori.atomic import atomic_writer
 from komadori.cpus import MAX_THREADS
 from komadori.generate.nearby import POLL_S, Nearby, NearbySettings
-from komadori.generate.segments import read_chunks, sources_card
+from komadori.generate.segments import nothing_usable, read_chunks, sources_card
 from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
 from komadori.linear.nnue_weights import ARCHITECTURES, FV_SCALE, NnueWeights
@@ -488,7 +488,7 @@ def _split(sources: Sequence[Path]) -> tuple[Hcps, Hcps, int]:
         games.append(chunk.samples.game)
     game = np.concatenate(games) if games else np.empty(0, np.int32)
     if not len(game):
-        raise ValueError("no usable game in the files")
+        raise ValueError(nothing_usable(left_out))
     every = np.concatenate(hcps)
     is_test = game % 100 == 0 if int(game.max()) > 0 else np.ones(len(game), bool)
     train = every if is_test.all() else every[~is_test]

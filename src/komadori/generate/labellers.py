@@ -92,8 +92,8 @@ class PolicySettings:
     eval_coef: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (0 < self.temperature < math.inf and 0 <= self.least <= 1):
-            raise LabelError("temperature must be above 0, and least in [0, 1]")
+        if not (0.001 <= self.temperature < math.inf and 0 <= self.least <= 1):
+            raise LabelError("temperature must be at least 0.001, and least in [0, 1]")
         if not 0 <= self.eval_coef < math.inf:
             raise LabelError("eval_coef must be positive, or 0 for the model's own")
 

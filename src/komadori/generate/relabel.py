@@ -48,7 +48,7 @@ class LabelCounts(SegmentCounts):
     agreeing: int = 0
     """Positions whose best candidate is the move played."""
     skipped: int = 0
-    """Games left out: without a result, damaged, or too long."""
+    """Games left out: without a result, with a position without a move, damaged, or too long."""
 
     def lines(self) -> list[str]:
         """A summary as text."""
@@ -152,6 +152,8 @@ def relabel(
                 elif len(chunk.samples):
                     todo.append((number, chunk))
                     yield chunk.samples
+                else:
+                    total.skipped += chunk.skipped
                 number += 1
         finally:
             ahead.cancel()

@@ -64,6 +64,16 @@ class Chunk:
     read: float
 
 
+def nothing_usable(left_out: int) -> str:
+    """An error message for sources without a usable game; `left_out`: number of games left out."""
+    if not left_out:
+        return "no usable game in the files"
+    return (
+        "no usable game in the files: each one is damaged, too long, or without a result or a move "
+        "for each position"
+    )
+
+
 def read_chunks(sources: Sequence[Path]) -> Iterator[Chunk]:
     """Yield the games of all files in chunks: every ply, labelled with the move played.
 

@@ -1,6 +1,7 @@
 """The folder of a reinforcement loop: the products of each generation, in plain files.
 
-    loop.json                the config; the folder can only be resumed with the same
+    loop.json                the config; once there is a player, the folder can only be resumed with
+                             the same
     000/player.*             the player of generation 0, if it isn't the learner's default
     001/games/               games (a `GameFolder`); games.json when complete
     001/relabelled/          the games with new labels; relabel.json when complete
@@ -26,6 +27,7 @@ from komadori.generate.folder import segment_files, settings_conflict
 from komadori.generate.loop.config import LoopConfig, config_from_dict
 from komadori.generate.loop.learners import LEARNERS, Learner
 from komadori.json_file import read_table
+from komadori.run_lock import RunLock
 from komadori.typed_settings import convert
 from komadori.wording import names_arguments, what_is_wrong
 
@@ -73,21 +75,38 @@ class Loop:
     """A config and a folder. State is read from disk each time: other processes may change it."""
 
     def __init__(self, config: LoopConfig, folder: Path) -> None:
-        """Raises LoopError if the folder was created with another config, OSError."""
+        """Raises LoopError if another config has made a player there, InUseError, OSError."""
         self.config, self.folder = config, folder
-        path = folder / "loop.json"
-        if not path.exists():
-            write_text(path, json.dumps(config.to_dict(), indent=2) + "\n")
-        self._check(path)
+        if not self._path.exists():
+            self._write()
+        if self._conflict() and not self._has_begun:
+            with RunLock(self.generation(0)):
+                if not self._has_begun:
+                    self._write()
+        self.check()
 
-    def _check(self, path: Path) -> None:
-        try:
-            stored = config_from_dict(read_table(path)).to_dict()
-            conflict = settings_conflict(self.folder, stored, self.config.to_dict(), MAY_DIFFER)
-        except ValueError as error:
-            raise _damaged(path, error) from error
-        if conflict:
+    @property
+    def _path(self) -> Path:
+        return self.folder / "loop.json"
+
+    def _write(self) -> None:
+        write_text(self._path, json.dumps(self.config.to_dict(), indent=2) + "\n")
+
+    def check(self) -> None:
+        """Raises LoopError if the folder's config is another one."""
+        if conflict := self._conflict():
             raise LoopError(conflict)
+
+    def _conflict(self) -> str:
+        try:
+            stored = config_from_dict(read_table(self._path)).to_dict()
+            return settings_conflict(self.folder, stored, self.config.to_dict(), MAY_DIFFER)
+        except ValueError as error:
+            raise _damaged(self._path, error) from error
+
+    @property
+    def _has_begun(self) -> bool:
+        return (self.generation(1) / "games").exists() or self.facts(0, "begun") is not None
 
     @property
     def learner(self) -> Learner:
