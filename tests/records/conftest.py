@@ -48,6 +48,27 @@ def random_game(seed: int, *, sfen: str | None = None, plies: int = 60, notes: b
     return game
 
 
+def with_variations(game: Game, seed: int, depth: int = 2, first: int = 0) -> Game:
+    """The game with variations of random moves after `first` moves, within it and at its end."""
+    chance = random.Random(seed)
+    positions = [*(board.sfen() for board, _ in game.moving_board()), game.final_board().sfen()]
+    for ply in {first, chance.randint(first, len(game)), len(game)}:
+        lines = [
+            random_game(chance.randrange(10**6), sfen=positions[ply], plies=chance.randint(1, 9))
+            for _ in range(chance.randint(1, 2))
+        ]
+        for line in lines:
+            line.headers = {}
+            line.comments.pop(0, None)  # JKF has no place for it
+            if depth == 1 and chance.random() < 0.5 and line.end != End.MATE:
+                line.winner, line.end = Winner.UNKNOWN, End.UNKNOWN
+            if depth > 1 and len(line):  # a variation of its first move is another one beside it
+                with_variations(line, chance.randrange(10**6), depth - 1, first=1)
+        game.variations[ply] = [line for line in lines if len(line)]
+    game.variations = {ply: lines for ply, lines in game.variations.items() if lines}
+    return game
+
+
 def _lines_of_play(game: Game, chance: random.Random) -> dict[int, str]:
     lines = {}
     board = game.board()

@@ -75,6 +75,16 @@ def test_a_damaged_game_is_reported_with_file_byte_and_reason(
     assert f"{damaged}: byte {offset}: ply 1: " in result.stderr
 
 
+def test_variations_that_a_format_has_none_of_are_counted(tmp_path: Path) -> None:
+    game = random_game(1, plies=4)
+    game.variations[0] = [random_game(2, plies=2)]
+    write_games(tmp_path / "a.kif", [game])
+    kept = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.ki2")
+    lost = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.csa")
+    assert (kept.exit_code, kept.stderr) == (0, "")
+    assert (lost.exit_code, lost.stderr) == (0, "1 variation left out: csa has none\n")
+
+
 def test_verbose_lists_every_place(csa: Path) -> None:
     bad = "/\nPI\n+\n+1111OU\n" * 7
     csa.write_text("PI\n+\n+7776FU\n%TORYO\n" + bad)

@@ -25,7 +25,7 @@ from komadori.records import (
 )
 from komadori.rules import HANDICAPS
 
-from .conftest import random_game
+from .conftest import random_game, with_variations
 
 ENDS = [
     (Winner.BLACK, End.RESIGN),
@@ -552,13 +552,108 @@ def test_one_bad_game_of_kif_loses_only_itself(
     assert data[skip.offset :].decode(encoding).startswith(where) or "手合割" in where
 
 
-def test_the_main_line_is_kept_of_kif_with_branches(tmp_path: Path) -> None:
+VARIATIONS = "\n変化：2手\n   2 ８四歩(83)\n   3 ２六歩(27)\n\n変化：2手\n   2 ４四歩(43)\n"
+
+
+def test_variations_of_kif(tmp_path: Path) -> None:
     path = tmp_path / "a.kif"
-    path.write_text(
-        KIF + "\n変化：2手\n   2 ８四歩(83)\n   3 ２六歩(27)\n\n変化：2手\n   2 ４四歩(43)\n" + KIF
-    )
+    path.write_text(KIF + VARIATIONS + KIF)
     first, second = read_games(path)
     assert first.usi_moves() == second.usi_moves() == ["7g7f", "3c3d"]
+    assert {ply: [v.usi_moves() for v in lines] for ply, lines in first.variations.items()} == {
+        1: [["8c8d", "2g2f"], ["4c4d"]]
+    }
+    assert not second.variations
+
+
+@pytest.mark.parametrize("suffix", ["kif", "ki2", "jkf"])
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("handicap", ["even", "six-piece"])
+def test_variations_survive(tmp_path: Path, suffix: str, seed: int, handicap: str) -> None:
+    game = random_game(seed, sfen=HANDICAPS[handicap].sfen, plies=20)
+    with_variations(game, seed)
+    (after,) = write_and_read(tmp_path / f"a.{suffix}", [game])
+    if suffix == "ki2":
+        for line in (game, *game.all_variations()):
+            line.times_ms[:] = NO_TIME
+    assert after == game
+    assert len(list(after.all_variations())) > 4
+
+
+def test_the_square_of_the_move_before_is_known_in_a_variation(tmp_path: Path) -> None:
+    path = tmp_path / "a.kif"
+    path.write_text(
+        "   1 ７六歩(77)\n   2 ３四歩(33)\n   3 ２二角成(88)\n   4 同　銀(31)\n"
+        "変化：4手\n   4 同　飛(82)\n"
+    )
+    (game,) = read_games(path)
+    assert game.variations[3][0].usi_moves() == ["8b2b"]
+    document = json.loads(_jkf(game, tmp_path))
+    document["moves"][4]["forks"][0][0]["move"].pop("to")
+    (tmp_path / "a.jkf").write_text(json.dumps(document))
+    assert read_games(tmp_path / "a.jkf")[0].variations[3][0].usi_moves() == ["8b2b"]
+
+
+def _jkf(game: Game, folder: Path) -> str:
+    write_games(folder / "written.jkf", [game])
+    return (folder / "written.jkf").read_text()
+
+
+def test_totals_of_times_run_through_variations(tmp_path: Path) -> None:
+    game = Game.from_usi(["7g7f", "3c3d"], times_ms=[61_000, 2000])
+    game.variations[2] = [
+        Game.from_usi(["2g2f"], game.final_board().sfen(), times_ms=[3000]),
+    ]
+    write_games(tmp_path / "a.kif", [game])
+    assert "   3 ２六歩(27)   ( 0:03/00:01:04)" in (tmp_path / "a.kif").read_text().splitlines()
+    fork = json.loads(_jkf(game, tmp_path))["moves"][3]["forks"][0]
+    assert fork[0]["time"] == {"now": {"m": 0, "s": 3}, "total": {"m": 1, "s": 4}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "left"),
+    [
+        ("   3 ２六歩(27)", "   3 ２六歩(28)", "line 9: ply 3: ２六歩(28) is not legal", [1, 1]),
+        ("変化：2手", "変化：9手", "line 7: a variation at move 9 of a line of 2", [1]),
+        ("変化：2手", "変化：x", "line 7: not the head of a variation: '変化：x'", [1]),
+    ],
+)
+def test_a_bad_variation_loses_only_itself(
+    tmp_path: Path, old: str, new: str, where: str, left: list[int]
+) -> None:
+    path = tmp_path / "a.kif"
+    path.write_text(KIF + VARIATIONS.replace(old, new, 1))
+    games = read_games(path)
+    assert games[0].usi_moves() == ["7g7f", "3c3d"]
+    assert games[0].winner != Winner.UNKNOWN
+    assert [len(line) for line in games[0].all_variations()] == left
+    assert where in games.skipped[0].reason
+
+
+def test_a_bad_variation_of_jkf_loses_only_itself(tmp_path: Path) -> None:
+    game = with_variations(random_game(3, plies=9), 3, depth=1)
+    document = json.loads(_jkf(game, tmp_path))
+    bad = document["moves"][1]["forks"]
+    for junk in ([], [3], {"a": 1}, [{"move": {"from": {"x": 1, "y": 1}, "to": {"x": 9, "y": 9}}}]):
+        document["moves"][1]["forks"] = [junk, *bad]
+        (tmp_path / "a.jkf").write_text(json.dumps(document))
+        games = read_games(tmp_path / "a.jkf")
+        assert list(games) == [game]
+        assert "a variation after 0 moves" in games.skipped[0].reason
+
+
+def test_many_and_deep_variations_are_read_at_once(tmp_path: Path) -> None:
+    shuffle = ["   {} ３八飛(28)", "   {} ７二飛(82)", "   {} ２八飛(38)", "   {} ８二飛(72)"]
+    moves = [shuffle[ply % 4].format(ply + 1) for ply in range(1000)]
+    path = tmp_path / "a.kif"
+    path.write_text("\n".join(moves) + "\n" + f"変化：999手\n{moves[998]}\n" * 5000)
+    (game,) = read_games(path)
+    assert len(game.variations[998]) == 5000
+    deep = [line for ply in range(1, 150) for line in (f"変化：{ply + 1}手", moves[ply])]
+    path.write_text("\n".join([*moves, *deep]))
+    games = read_games(path)
+    assert len(list(games[0].all_variations())) == 100
+    assert "variations nested more than 100 deep" in games.skipped[0].reason
 
 
 def test_ki2_written_by_hand(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ class Output:
     def __init__(self, path: Path, format: Format, encoding: str = "utf-8") -> None:
         self.path = path
         self.plies = 0
+        self.variations_left_out = 0
         self.writer: GameWriter | SampleWriter
         if format.holds_games:
             self.writer = GameWriter(path, format.name, encoding=encoding)
@@ -97,6 +98,8 @@ class Output:
         try:
             if isinstance(self.writer, GameWriter):
                 self.writer.write(item)
+                if not self.format.has_variations:
+                    self.variations_left_out += sum(1 for _ in item.all_variations())
             else:
                 self.writer.write_game(item)
         except RecordError as error:
@@ -146,6 +149,9 @@ def _writing(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
                 )
     for output in outputs:
         say(output.summary(), err=is_stream(output.path))
+        if output.variations_left_out:
+            left_out = counted(output.variations_left_out, "variation")
+            say(f"{left_out} left out: {output.format.name} has none", err=True)
 
 
 @command.command()

@@ -58,6 +58,7 @@ class Format:
     read: Callable[[Data, Path], Iterator[Chunk]] | None = None
     write: Callable[[Game, str], bytes] | None = None
     between: bytes = b""
+    has_variations: bool = False
 
     @property
     def holds_games(self) -> bool:
@@ -195,13 +196,14 @@ def _read_jkf(data: Data, path: Path) -> Iterator[Chunk]:
         try:
             if isinstance(document, RecordError):
                 raise document
-            game = jkf.read_game(document)
+            game, fault = jkf.read_game(document)
         except (RecordError, RulesError) as error:
             end = offset + size_of(document) if isinstance(document, str) else len(data)
             yield Chunk([], [Skipped(path, offset, end, offset, str(error))], end)
         else:
             game.source = Source(path, offset)
-            yield Chunk([game], [], offset)
+            skipped = [] if fault is None else [Skipped(path, offset, offset, offset, str(fault))]
+            yield Chunk([game], skipped, offset)
 
 
 def _write_text(writer: Callable[[Game], str]) -> Callable[[Game, str], bytes]:
@@ -227,14 +229,31 @@ def _write_hcpe3(game: Game, _encoding: str) -> bytes:
 
 _ALL = (
     Format("csa", (".csa",), "CSA text", _read_csa, _write_csa, between=b"/\n"),
-    Format("kif", (".kif", ".kifu"), "KIF text", _read_kif, _write_text(kif.write_kif), b"\n"),
-    Format("ki2", (".ki2", ".ki2u"), "KI2 text", _read_kif, _write_text(kif.write_ki2), b"\n"),
+    Format(
+        "kif",
+        (".kif", ".kifu"),
+        "KIF text",
+        _read_kif,
+        _write_text(kif.write_kif),
+        between=b"\n",
+        has_variations=True,
+    ),
+    Format(
+        "ki2",
+        (".ki2", ".ki2u"),
+        "KI2 text",
+        _read_kif,
+        _write_text(kif.write_ki2),
+        between=b"\n",
+        has_variations=True,
+    ),
     Format(
         "jkf",
         (".jkf", ".json"),
         "JSON kifu format, one object per line",
         _read_jkf,
         _write_text(_jkf_text),
+        has_variations=True,
     ),
     Format(
         "usi",

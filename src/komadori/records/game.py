@@ -125,6 +125,8 @@ class Game:
     "black_rating", "white_rating", and further headers of the file under their own names
     comments  by the number of moves before the comment, 0 for the initial position
     pvs       by the number of moves: the line in USI moves expected after that move
+    variations  by the number of moves before them: other lines of play (変化), each a Game from
+    the position there, without headers; it can have variations of its own
     """
 
     initial_sfen: str = STARTPOS
@@ -140,6 +142,7 @@ class Game:
     opponent: int = 0  #: hcpe3's: 0 self-play, 1 Black / 2 White is another engine
     source: Source | None = None
     end_time_ms: int = NO_TIME  #: spent before the end, as on a resignation
+    variations: dict[int, list[Game]] = field(default_factory=dict)
 
     @classmethod
     def from_usi(
@@ -176,7 +179,7 @@ class Game:
         return f"<Game: {players}, {len(self)} plies, {self.result_text()}>"
 
     def __eq__(self, other: object) -> bool:
-        """Whether position, moves, scores, times, texts and result are equal."""
+        """Whether position, moves, scores, times, texts, result and variations are equal."""
         if not isinstance(other, Game):
             return NotImplemented
         return (
@@ -185,8 +188,8 @@ class Game:
             and np.array_equal(self.scores_cp, other.scores_cp)
             and np.array_equal(self.times_ms, other.times_ms)
             and (self.winner, self.end) == (other.winner, other.end)
-            and (self.headers, self.comments, self.pvs)
-            == (other.headers, other.comments, other.pvs)
+            and (self.headers, self.comments, self.pvs, self.variations)
+            == (other.headers, other.comments, other.pvs, other.variations)
         )
 
     @property
@@ -212,6 +215,13 @@ class Game:
 
     def usi_moves(self) -> list[str]:
         return [_usi(move) for move in self.moves]
+
+    def all_variations(self) -> Iterator[Game]:
+        """Yield all variations, including those of variations."""
+        for variations in self.variations.values():
+            for variation in variations:
+                yield variation
+                yield from variation.all_variations()
 
     def board(self) -> Board:
         """A board with the initial position."""

@@ -17,13 +17,16 @@ from komadori.json_file import parse_table
 from komadori.records.ends import KIF_WORDS, word_of
 from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
-from komadori.records.kif import HEADERS, LINE_OF_PLAY, read_line_of_play, score_lines
+from komadori.records.kif import HEADERS, LINE_OF_PLAY, added_time, read_line_of_play, score_lines
 from komadori.records.text import take_scores, takes_line
 from komadori.rules import Board, Move
+from komadori.wording import counted
 
 __all__ = ["documents", "read_game", "write_jkf"]
 
 MAX_MS = 10**9
+#: Deepest nesting of variations, to bound recursion.
+MAX_DEPTH = 100
 
 _ENDS = {
     "RESIGN": End.RESIGN,
@@ -108,12 +111,85 @@ def documents(text: str) -> Iterator[tuple[int, str | RecordError]]:
         at = end
 
 
-def read_game(document: str) -> Game:
-    """Read the main line of a JKF object. Raises RecordError."""
+def read_game(document: str) -> tuple[Game, RecordError | None]:
+    """Read a JKF object; also returns the error of the first variation that can't be read.
+
+    Raises RecordError if the main line can't be read.
+    """
     readable = document.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     try:
-        record = rs.Record.from_jkf_str(readable)
-        written = parse_table(readable)
+        return _read(parse_table(readable), 0)
+    except (ValueError, RecursionError) as error:
+        raise RecordError(str(error)) from error
+
+
+def _read(
+    written: dict[str, Any], depth: int, sfen: str | None = None
+) -> tuple[Game, RecordError | None]:
+    """sfen: the initial position of a variation, with its move number."""
+    entries = written["moves"]
+    game = _read_line({**written, "moves": [_without_forks(entry) for entry in entries]})
+    game.initial_sfen = sfen or game.initial_sfen
+    forks = [(ply, fork) for ply, entry in _numbered(entries) for fork in entry.get("forks") or []]
+    if not forks:
+        return game, None
+    if depth >= MAX_DEPTH:
+        return game, RecordError(f"variations nested more than {MAX_DEPTH} deep")
+    fault = None
+    positions = [*(board.sfen() for board, _ in game.moving_board()), game.final_board().sfen()]
+    for ply, fork in forks:
+        try:
+            if not isinstance(fork, list) or not fork:
+                raise RecordError("not a list of moves")
+            moves = [{}, *_with_square(fork, entries, ply)]
+            branch = {"initial": _initial(positions[ply]), "moves": moves}
+            variation, wrong = _read(branch, depth + 1, positions[ply])
+        except ValueError as error:
+            fault = fault or RecordError(f"a variation after {counted(ply, 'move')}: {error}")
+            continue
+        fault = fault or wrong
+        if len(variation):
+            game.variations.setdefault(ply, []).append(variation)
+    return game, fault
+
+
+def _without_forks(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        raise RecordError(f"not a move: {str(entry)[:24]!r}")
+    return {key: value for key, value in entry.items() if key != "forks"}
+
+
+def _numbered(entries: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The entries of moves and of the end, with the number of moves before each."""
+    moves = 0
+    for entry in entries[1:]:
+        yield moves, entry
+        moves += "move" in entry
+
+
+def _initial(sfen: str) -> Any:
+    """The initial position of a JKF object."""
+    return parse_table(rs.Record.from_main_line(sfen, []).to_jkf())["initial"]
+
+
+def _with_square(
+    fork: list[dict[str, Any]], entries: list[dict[str, Any]], ply: int
+) -> list[dict[str, Any]]:
+    """A fork whose first move tells its square also if that is the one of the move before."""
+    move = fork[0].get("move") if isinstance(fork[0], dict) else None
+    if not isinstance(move, dict) or "to" in move:
+        return fork
+    square = None
+    for number, entry in _numbered(entries):
+        if number < ply:
+            square = entry.get("move", {}).get("to", square)
+    return [{**fork[0], "move": {**move, "to": square}}, *fork[1:]]
+
+
+def _read_line(written: dict[str, Any]) -> Game:
+    """Read a JKF object without forks. Raises RecordError."""
+    try:
+        record = rs.Record.from_jkf_str(json.dumps(written, ensure_ascii=False))
     except ValueError as error:
         raise RecordError(str(error)) from error
     headers = {
@@ -209,17 +285,25 @@ def _winner(result: rs.GameResult) -> Winner:
 
 
 def write_jkf(game: Game) -> str:
-    """Write a game as a JKF object. Raises RulesError for an illegal move.
+    """Write a game as a JKF object, with its variations. Raises RulesError for an illegal move.
 
-    An end without a word in JKF is written as interrupted, with a comment.
+    An end without a word in JKF is written as interrupted, with a comment. A line without an end
+    becomes interrupted if it has variations after its last move: JKF attaches them to an entry.
     """
+    return json.dumps(_document(game), ensure_ascii=False, separators=(",", ":"))
+
+
+def _document(game: Game, spent_ms: tuple[int, int] = (0, 0)) -> dict[str, Any]:
+    """spent_ms: time that each side spent before a variation."""
     entries = []
+    totals_ms = [spent_ms]  # by the number of moves
     comments = [game.comments.get(0)]
     board = game.board()
     for ply, move16 in enumerate(game.moves, 1):
         move = board.move_from_move16(int(move16))
-        board.push(move)
         time = int(game.times_ms[ply - 1])
+        totals_ms.append(added_time(totals_ms[-1], board.turn, time))
+        board.push(move)
         entries.append(rs.MoveEntry(move.usi(), time_ms=None if time == NO_TIME else time))
         parts = [*score_lines(game, ply, board.copy()), game.comments.get(ply)]
         comments.append("\n".join(part for part in parts if part) or None)
@@ -246,7 +330,29 @@ def write_jkf(game: Game) -> str:
     for entry, comment in zip(document["moves"], comments, strict=False):  # the end has its own
         if comment is not None:
             entry["comments"] = comment.split("\n")
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    moves = document["moves"]
+    if any(spent_ms):  # rsshogi's totals begin with the variation
+        for ply, entry in enumerate(moves):
+            if "time" in entry:
+                turn = (game.first_turn + ply + 1) % 2
+                ended_ms = max(game.end_time_ms, 0) if ply > len(game) else 0
+                total_s = (totals_ms[min(ply, len(game))][turn] + ended_ms) // 1000
+                entry["time"]["total"] = {"m": total_s // 60, "s": total_s % 60}
+    if len(game) in game.variations and len(moves) == len(game) + 1:
+        moves.append({"special": "CHUDAN"})
+    for ply, variations in game.variations.items():
+        forks = [_document(variation, totals_ms[ply])["moves"] for variation in variations]
+        moves[ply + 1]["forks"] = [_begun(fork) for fork in forks]
+    return document
+
+
+def _begun(moves: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The entries of a fork, which has none for its initial position: a comment there goes to the
+    first move."""
+    initial, *entries = moves
+    if "comments" in initial and entries:
+        entries[0]["comments"] = initial["comments"] + entries[0].get("comments", [])
+    return entries
 
 
 def _terminal(game: Game, turn: int) -> rs.SpecialMoveEntry | None:

@@ -22,6 +22,7 @@ from komadori.rules import BLACK, HANDICAPS, WHITE, Board, Handicap, RulesError
 __all__ = [
     "LINE_OF_PLAY",
     "BadLineError",
+    "added_time",
     "read_game",
     "read_line_of_play",
     "score_lines",
@@ -54,6 +55,7 @@ _NUMBERED = re.compile(r"\s*([0-9]{1,4})\s+(\S.*)")
 _TIME = re.compile(r"\(\s*([0-9]+):([0-9]+(?:\.[0-9]+)?)\s*(?:/[^)]*)?\)\s*\+?\s*$")
 #: What follows a move or an end and isn't a time.
 _OTHER = re.compile(r"(?:(?<=[)打])[\s+]+|\s+(?=\((?!\d\d\))))(\S.*)")
+_VARIATION = re.compile(r"変化[：:]\s*([0-9]{1,4})\s*手?")
 _KI2_MOVE = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
 _RESULT = re.compile(r"まで、?\s*(?:\d+手)?(?:で|にて)?(.*)")
 #: A line of a comment, without its first `*`, with the line that a player expects.
@@ -71,6 +73,8 @@ _RULINGS = {
 
 #: Most lines of a game with its variations and comments, to bound memory.
 MAX_LINES = 200_000
+#: Deepest nesting of variations, to bound recursion.
+MAX_DEPTH = 100
 
 
 class BadLineError(RecordError):
@@ -107,8 +111,10 @@ def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
 
 @dataclass(slots=True)
 class _Parsed:
-    """The state of the parser of a game."""
+    """The state of the parser of a game or a variation. before: moves before a variation."""
 
+    before: int = 0
+    initial_sfen: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     position: list[str] = field(default_factory=list)
     board: Board | None = None
@@ -121,10 +127,26 @@ class _Parsed:
     ended: bool = False
     numbering: int | None = None  # what a line's number is ahead of the moves made
     pvs: dict[int, str] = field(default_factory=dict)
+    variations: dict[int, list[_Parsed]] = field(default_factory=dict)
+    positions: list[str] = field(default_factory=list)  # by the number of moves, when needed
+
+    def board_at(self, played: int) -> Board:
+        """The board after that many moves; it knows the last of them."""
+        if not self.positions:
+            board = Board(self.initial_sfen or _initial_sfen(self.position))
+            self.positions.append(board.sfen())
+            for move16 in self.moves:
+                board.push(board.move_from_move16(move16))
+                self.positions.append(board.sfen())
+        if not played:
+            return Board(self.positions[0])
+        board = Board(self.positions[played - 1])
+        board.push(board.move_from_move16(self.moves[played - 1]))
+        return board
 
 
 def read_game(lines: list[Line]) -> Game:
-    """Read the main line of a game. Raises BadLineError."""
+    """Read a game with its variations. Raises BadLineError."""
     game, fault = read_sound_part(lines)
     if fault is not None:
         raise fault
@@ -133,27 +155,72 @@ def read_game(lines: list[Line]) -> Game:
 
 
 def read_sound_part(lines: list[Line]) -> tuple[Game | None, BadLineError | None]:
-    """Read the main line up to the first bad line; also returns the error.
+    """Read a game; its main line and each variation end at their first bad line. Also returns the
+    first error.
 
     The game is None if no move precedes it; an incomplete game has no result.
     """
+    starts = [i for i, line in enumerate(lines) if _text(line).startswith("変化")]
+    parts = [lines[i:j] for i, j in zip([0, *starts], [*starts, len(lines)], strict=True)]
     parsed = _Parsed()
-    fault: BadLineError | None = None
-    for line in lines:
-        text = line.text.lstrip("\ufeff").rstrip()
-        try:
-            if text.startswith("変化"):
-                break
-            _read_line(parsed, text)
-        except (RulesError, RecordError) as error:
-            fault = BadLineError(line, str(error))
-            break
+    fault = _read_lines(parsed, parts[0])
     if fault is not None and not parsed.moves:
         return None, fault
+    path = [parsed]
+    for part in parts[1:]:
+        wrong = _read_variation(path, part)
+        fault = fault or wrong
     try:
         return _finish(parsed), fault
     except (RulesError, RecordError) as error:
         return None, fault or BadLineError(lines[0], str(error))
+
+
+def _text(line: Line) -> str:
+    return line.text.lstrip("\ufeff").rstrip()
+
+
+def _read_lines(parsed: _Parsed, lines: list[Line]) -> BadLineError | None:
+    """Read lines up to the first bad one; returns the error."""
+    for line in lines:
+        try:
+            _read_line(parsed, _text(line))
+        except (RulesError, RecordError) as error:
+            return BadLineError(line, str(error))
+    return None
+
+
+def _read_variation(path: list[_Parsed], lines: list[Line]) -> BadLineError | None:
+    """Read a variation up to its first bad line; returns the error.
+
+    path: the main line, and the variations that end in the one read last. The new one branches off
+    the last of them that begins before it, and ends the path.
+    """
+    head = _VARIATION.match(_text(lines[0]))
+    first = path[0].numbering
+    before = -1 if head is None else int(head[1]) - (1 if first is None else first)
+    if head is None or before < 0:
+        return BadLineError(lines[0], f"not the head of a variation: {_text(lines[0])[:24]!r}")
+    while len(path) > 1 and path[-1].before >= before:
+        path.pop()
+    parent = path[-1]
+    played = before - parent.before
+    try:
+        if played > len(parent.moves):
+            last = parent.before + len(parent.moves)
+            raise RecordError(f"a variation at move {before + 1} of a line of {last}")
+        if len(path) > MAX_DEPTH:
+            raise RecordError(f"variations nested more than {MAX_DEPTH} deep")
+        board = parent.board_at(played)
+    except (RulesError, RecordError) as error:
+        return BadLineError(lines[0], str(error))
+    numbering = None if first is None else before + first
+    variation = _Parsed(before, board.sfen(), board=board, numbering=numbering)
+    fault = _read_lines(variation, lines[1:])
+    if variation.moves:
+        parent.variations.setdefault(played, []).append(variation)
+        path.append(variation)
+    return fault
 
 
 def _read_line(game: _Parsed, text: str) -> None:
@@ -182,12 +249,12 @@ def _read_line(game: _Parsed, text: str) -> None:
     if _KI2_MOVE.match(text):
         for token in _KI2_MOVE.findall(text):
             if (token[0] in "▲☗▼") != (_board(game).turn == BLACK):
-                raise RecordError(f"ply {len(game.moves) + 1}: the other side's move: {token!r}")
+                raise RecordError(f"ply {_due(game)}: the other side's move: {token!r}")
             _play(game, token.strip(" \t　"))
         return
     if game.numbering is not None:
         return  # the numbers tell where a move is missing
-    if game.moves:
+    if game.moves or game.initial_sfen:
         raise RecordError(f"not a KI2 line: {text[:24]!r}")
     header = _HEADER.fullmatch(text)
     if header is None or header[1].endswith("持駒") or header[1] == "手合割":
@@ -239,12 +306,17 @@ def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
         game.comments.setdefault(len(game.moves), []).append(other[1])
 
 
+def _due(game: _Parsed) -> int:
+    """The number of the next move, from 1 at the initial position of the game."""
+    return game.before + len(game.moves) + 1
+
+
 def _play(game: _Parsed, text: str) -> None:
     board = _board(game)
     try:
         move = board.parse_kif(text)
     except RulesError as error:
-        raise RecordError(f"ply {len(game.moves) + 1}: {error}") from error
+        raise RecordError(f"ply {_due(game)}: {error}") from error
     board.push(move)
     game.moves.append(move.move16)
     game.times.append(NO_TIME)
@@ -337,7 +409,7 @@ def _finish(parsed: _Parsed) -> Game:
         parsed.end = End.MATE
         parsed.winner = Winner.WHITE if board.turn == BLACK else Winner.BLACK
     game = Game(
-        initial_sfen=Board(_initial_sfen(parsed.position)).sfen(),
+        initial_sfen=parsed.initial_sfen or Board(_initial_sfen(parsed.position)).sfen(),
         moves=np.array(parsed.moves, np.uint16),
         scores_cp=np.full(plies, NO_SCORE, np.int32),
         times_ms=np.array(parsed.times, np.int32),
@@ -347,24 +419,35 @@ def _finish(parsed: _Parsed) -> Game:
         comments={ply: "\n".join(texts) for ply, texts in parsed.comments.items()},
         pvs=parsed.pvs,
         end_time_ms=parsed.end_time_ms,
+        variations={
+            played: [_finish(variation) for variation in variations]
+            for played, variations in parsed.variations.items()
+        },
     )
     take_scores(game)
     return game
 
 
 def write_kif(game: Game) -> str:
-    """Write a game as KIF. Raises RulesError for an illegal move."""
+    """Write a game as KIF, with its variations. Raises RulesError for an illegal move."""
     lines = ["#KIF version=2.0 encoding=UTF-8", *_written_headers(game)]
     lines.append("手数----指手---------消費時間--")
-    lines += _written_comments(game, 0)
-    totals_ms = [0, 0]
-    board = game.board()
+    lines += _kif_lines(game, 0, (0, 0))
+    return "\n".join(lines) + "\n"
+
+
+def _kif_lines(
+    game: Game, before: int, totals_ms: tuple[int, int], *, main: bool = True
+) -> list[str]:
+    """The lines of a game or a variation. before: moves before it. totals_ms: time spent there."""
+    lines = _written_comments(game, 0)
+    totals = [totals_ms]  # by the number of moves
     for ply, (board, move) in enumerate(game.moving_board(), 1):
-        text = f"{ply:4} {board.kif(move)}"
+        text = f"{before + ply:4} {board.kif(move)}"
         time_ms = int(game.times_ms[ply - 1])
+        totals.append(added_time(totals[-1], board.turn, time_ms))
         if time_ms != NO_TIME:
-            totals_ms[board.turn] += time_ms
-            text += f"   ({_minutes(time_ms)}/{_hours(totals_ms[board.turn])})"
+            text += f"   ({_minutes(time_ms)}/{_hours(totals[ply][board.turn])})"
         lines.append(text)
         after = board.copy()
         after.push(move)
@@ -375,19 +458,43 @@ def write_kif(game: Game) -> str:
     if word is None and game.winner != Winner.UNKNOWN:
         word = "中断"
     if word is not None:
-        text = f"{len(game) + 1:4} {word}"
+        text = f"{before + len(game) + 1:4} {word}"
         if game.end_time_ms != NO_TIME:
-            total_ms = totals_ms[board.turn] + game.end_time_ms
+            total_ms = totals[-1][board.turn] + game.end_time_ms
             text += f"   ({_minutes(game.end_time_ms)}/{_hours(total_ms)})"
         lines.append(text)
-    lines += _written_result(game, board)
-    return "\n".join(lines) + "\n"
+    if main:
+        lines += _written_result(game, board, 0, _sides(game))
+    for ply, variation in _in_written_order(game):
+        lines += ["", f"変化：{before + ply + 1}手"]
+        lines += _kif_lines(variation, before + ply, totals[ply], main=False)
+    return lines
+
+
+def added_time(totals_ms: tuple[int, int], turn: int, time_ms: int) -> tuple[int, int]:
+    """The time that Black and White spent, with that of another move; `NO_TIME` adds nothing."""
+    black, white = totals_ms
+    spent = 0 if time_ms == NO_TIME else time_ms
+    return (black + spent, white) if turn == BLACK else (black, white + spent)
+
+
+def _in_written_order(game: Game) -> Iterator[tuple[int, Game]]:
+    """The variations and the number of moves before each, the last ones first: a reader takes a
+    variation as one of the line before it, if that has the move before."""
+    for ply in sorted(game.variations, reverse=True):
+        for variation in game.variations[ply]:
+            yield ply, variation
 
 
 def write_ki2(game: Game) -> str:
-    """Write a game as KI2, which has no times. Raises RulesError for an illegal move."""
-    lines = _written_headers(game)
-    lines += _written_comments(game, 0)
+    """Write a game as KI2, which has no times, with its variations. Raises RulesError for an
+    illegal move."""
+    return "\n".join([*_written_headers(game), *_ki2_lines(game, 0, _sides(game))]) + "\n"
+
+
+def _ki2_lines(game: Game, before: int, sides: tuple[str, str]) -> list[str]:
+    """As `_kif_lines`. sides: the words for Black and White."""
+    lines = _written_comments(game, 0)
     row: list[str] = []
     for ply, (board, move) in enumerate(game.moving_board(), 1):
         row.append(("△" if board.turn == WHITE else "▲") + board.ki2(move))
@@ -399,8 +506,10 @@ def write_ki2(game: Game) -> str:
             lines.append("    ".join(row))
             row = []
         lines += notes
-    lines += _written_result(game, game.final_board())
-    return "\n".join(lines) + "\n"
+    lines += _written_result(game, game.final_board(), before, sides)
+    for ply, variation in _in_written_order(game):
+        lines += ["", f"変化：{before + ply + 1}手", *_ki2_lines(variation, before + ply, sides)]
+    return lines
 
 
 def _written_headers(game: Game) -> list[str]:
@@ -459,13 +568,13 @@ def score_lines(game: Game, ply: int, board: Board) -> list[str]:
     return lines
 
 
-def _written_result(game: Game, board: Board) -> list[str]:
-    head = f"まで{len(game)}手で"
+def _written_result(game: Game, board: Board, before: int, sides: tuple[str, str]) -> list[str]:
+    head = f"まで{before + len(game)}手で"
     if game.winner == Winner.UNKNOWN:
         return [head + "中断"] if game.end == End.INTERRUPTED else []
     if game.winner == Winner.DRAW:
         return [head + (word_of(KIF_WORDS, game.winner, game.end, board.turn) or "裁定引分")]
-    winner = _sides(game)[game.winner == Winner.WHITE]
+    winner = sides[game.winner == Winner.WHITE]
     by = {
         End.ILLEGAL_MOVE: f"{winner}の反則勝ち",
         End.DECLARATION: f"{winner}の入玉勝ち",
