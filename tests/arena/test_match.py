@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 import komadori
 from komadori import arena
+from komadori.arena.cluster import MatchWorker
 from komadori.arena.game import Conditions, GameRecord, Reason, judge, play_game
 from komadori.arena.limits import check_limits
 from komadori.arena.match import _names
@@ -31,7 +32,7 @@ from komadori.arena.openings import (
     source_text,
 )
 from komadori.arena.store import to_game
-from komadori.arena.workers import WorkerError
+from komadori.arena.workers import Job, WorkerError
 from komadori.cli._group import group
 from komadori.players import Decision, make
 from komadori.records import Winner, read_games
@@ -735,3 +736,18 @@ def test_limits_that_an_engine_does_not_support_are_refused_first(
         arena.play_match(player, "random", games=2, nodes=100, out=tmp_path / "match")
     assert not (tmp_path / "match").exists()
     check_limits(Conditions(nodes=100), [f"{player}?movetime=10"])
+
+
+def test_a_worker_of_a_cluster_returns_games_that_the_head_can_read() -> None:
+    conditions = Conditions(nodes=1, max_plies=20)
+    job = {"players": ["material", "random"], "conditions": asdict(conditions)}
+    worker = MatchWorker(job, "one", 1)
+    worker.add([asdict(Job(3, 0, Opening(STARTPOS, ("7g7f",)), False, 5))])
+    ends = time.monotonic() + 60
+    found: list[Any] = []
+    while not found and time.monotonic() < ends:
+        found = worker.take()
+    worker.stop()
+    record = GameRecord.from_json(found[0][1])
+    assert (record.index, record.names, record.moves[0]) == (3, ("random", "material"), "7g7f")
+    assert GameRecord.from_json(record.to_json()) == record

@@ -191,7 +191,8 @@ class GameRecord:
         return 1.0 if (self.winner == "black") == self.first_is_black else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """The fields as a JSON parser returns them, which `from_json` reads."""
+        return {**asdict(self), "names": list(self.names)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> GameRecord:
