@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -452,6 +453,54 @@ def test_damaged_facts_are_named(finished, tmp_path, name, change) -> None:
     assert result.exit_code == 1, result.output
     assert result.output.startswith(f"Error: {path}: damaged: ")
     assert next(iter(change)) in result.output or name == "references"
+
+
+def unfinished_copy(finished: Path, folder: Path, *stages: str) -> Loop:
+    """A copy of the loop without the outcomes of some stages."""
+    shutil.copytree(finished, folder)
+    for stage in stages:
+        (folder / f"001/{stage}.json").unlink()
+        shutil.rmtree(folder / {"verdict": "001/match", "train": "001/run"}[stage])
+    return Loop(open_loop(folder).config, folder)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda path: path.unlink(), "000000.hcpe3.xz: is missing or empty"),
+        (lambda path: os.truncate(path, 50), "000000.hcpe3.xz: was cut or replaced"),
+        (lambda path: shutil.rmtree(path.parent), "001/games: holds no games"),
+    ],
+)
+def test_games_lost_before_the_training_are_an_error(finished, tmp_path, damage, message) -> None:
+    loop = unfinished_copy(finished, tmp_path / "loop", "train", "verdict")
+    damage(loop.folder / "001/games/000000.hcpe3.xz")
+    with pytest.raises(LoopError, match=re.escape(message)):
+        run(loop)
+    assert not (loop.folder / "001/train.json").exists()
+
+
+def test_a_lost_player_is_an_error_and_can_be_made_again(finished, tmp_path) -> None:
+    loop = unfinished_copy(finished, tmp_path / "loop", "verdict")
+    path = loop.player_path(1)
+    before = path.read_bytes()
+    path.unlink()
+    with pytest.raises(LoopError, match=r"001/player\.npz: missing; .*delete train\.json"):
+        run(loop)
+    (path.parent / "train.json").unlink()
+    assert run(loop)
+    assert path.read_bytes() == before
+
+
+def test_a_lost_first_player_is_an_error_unless_it_is_the_default(finished, tmp_path) -> None:
+    loop = unfinished_copy(finished, tmp_path / "default")
+    assert loop.player(0) is None
+    given = config(generations=1, init_from=str(finished / "001/player.npz"))
+    loop = Loop(given, tmp_path / "given")
+    assert run(loop)
+    loop.player_path(0).unlink()
+    with pytest.raises(LoopError, match=r"000/player\.npz: missing; .*delete begun\.json"):
+        loop.player(0)
 
 
 def test_linear_loop_is_one_of_its_configurations(tmp_path) -> None:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from komadori.atomic import write_text
+from komadori.generate.file_sizes import changed_file, parse_sizes
 from komadori.generate.folder import segment_files, settings_conflict
 from komadori.generate.loop.config import LoopConfig, config_from_dict
 from komadori.generate.loop.learners import LEARNERS, Learner
@@ -127,9 +128,23 @@ class Loop:
         return Path(self.config.init_from) if self.config.init_from else None
 
     def player(self, number: int) -> Path | None:
-        """Return the file of a generation's player; None for the learner's default."""
+        """Return the file of a generation's player; None for the learner's default.
+
+        Raises LoopError if the file was removed.
+        """
         path = self.player_path(number)
-        return path if path.exists() else None
+        if path.exists():
+            return path
+        if number:
+            stage, was_made = "train", self.facts(number, "train") is not None
+        else:
+            stage, begun = "begun", self.facts(0, "begun") or {}
+            was_made = bool(begun.get("has_file", begun.get("with")))
+        if was_made:
+            raise LoopError(
+                f"{path}: missing; restore it, or delete {stage}.json beside it to make it again"
+            )
+        return None
 
     # -- completed stages
 
@@ -179,11 +194,33 @@ class Loop:
         return 0
 
     def learnt_from(self, number: int) -> list[Path]:
-        """Return the segment files of the games in a generation's training window."""
+        """Return the segment files of the games in a generation's training window.
+
+        Raises LoopError as `segments`.
+        """
         files: list[Path] = []
         name = "relabelled" if self.config.relabel.kind else "games"
         for past in range(max(1, number - self.config.window + 1), number + 1):
-            files += segment_files(self.generation(past) / name)
+            files += self.segments(past, name)
+        return files
+
+    def segments(self, number: int, name: str) -> list[Path]:
+        """Return the segment files of a generation's complete games, or relabelled games (`name` is
+        the folder's).
+
+        Raises LoopError if one was cut, replaced or removed since.
+        """
+        folder = self.generation(number) / name
+        for path in sorted(folder.glob("[0-9]*.json")):
+            try:
+                sizes = parse_sizes(read_table(path).get("files", {}))
+            except ValueError as error:
+                raise _damaged(path, error) from error
+            if change := changed_file(folder, sizes):
+                raise LoopError(f"{change}; restore it, or use another folder")
+        files = segment_files(folder)
+        if not files and (self.facts(number, "games") or {}).get("games"):
+            raise LoopError(f"{folder}: holds no games; restore them, or use another folder")
         return files
 
     def ratings(self) -> list[Rating]:

@@ -135,7 +135,7 @@ def _create_first_player(loop: Loop) -> None:
             loop.learner.begin_from(loop.config.train, given, loop.player_path(0))
         else:
             loop.learner.begin(loop.config.train, loop.player_path(0))
-        loop.note(0, "begun", {"with": given})
+        loop.note(0, "begun", {"with": given, "has_file": loop.player_path(0).exists()})
 
 
 # ---- new labels
@@ -146,11 +146,9 @@ def _relabel(context: _Context) -> bool:
     if not config.relabel.kind:
         loop.note(context.number, "relabel", {})
         return True
-    from komadori.generate.folder import segment_files
-
     generation = loop.best(context.number - 1)
     assert generation is not None
-    files = segment_files(loop.generation(context.number) / "games")
+    files = loop.segments(context.number, "games")
     task = RelabelTask(
         files=files,
         folder=loop.generation(context.number) / "relabelled",
