@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -501,6 +502,29 @@ def test_a_lost_first_player_is_an_error_unless_it_is_the_default(finished, tmp_
     loop.player_path(0).unlink()
     with pytest.raises(LoopError, match=r"000/player\.npz: missing; .*delete begun\.json"):
         loop.player(0)
+
+
+def test_the_status_of_a_folder_that_cannot_be_written(finished, tmp_path, monkeypatch) -> None:
+    folder = tmp_path / "loop"
+    shutil.copytree(finished, folder)
+
+    def refuse(path: Path, text: str) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr("komadori.cli.loop.write_text", refuse)
+    result = CliRunner().invoke(command, ["status", str(folder)])
+    assert result.exit_code == 1
+    assert "generation  games" in result.stdout
+    assert "index.html" in result.stderr
+
+
+def test_a_match_without_an_error_has_none_in_the_table(tmp_path) -> None:
+    loop = Loop(config(generations=1), tmp_path)
+    loop.note(1, "games", {"games": 4, "positions": 9, "by": 0})
+    loop.note_verdict(1, Verdict(False, 0, 4, 0, 1, 3, -338.0, None))
+    result = CliRunner().invoke(command, ["status", str(tmp_path)])
+    assert "-338" in result.output
+    assert "±" not in result.output
 
 
 def test_linear_loop_is_one_of_its_configurations(tmp_path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from komadori.atomic import write_text
 from komadori.cli.config_path import ConfigPath
 from komadori.cli.console import console, say
 from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
@@ -86,12 +87,13 @@ def stage_command(
 def status_command(folder: Path) -> None:
     """Show the state of each generation. The folder's index.html adds a plot."""
     from komadori.generate.loop import open_loop
-    from komadori.generate.loop.page import write_page
+    from komadori.generate.loop.page import page
 
     try:
         loop = open_loop(folder)
-        write_page(loop)
+        text = page(loop)
         console().print(_table(loop))
+        write_text(folder / "index.html", text)  # last: the folder may be another user's
     except FileNotFoundError as error:
         raise click.ClickException(f"{folder}: holds no loop (no loop.json)") from error
     except (ValueError, OSError) as error:
@@ -165,6 +167,8 @@ def _display(terminal: Console, loop: Loop) -> Iterator[Callable[[Event], None]]
 def _table(loop: Loop, event: Event | None = None) -> RenderableType:
     from rich.table import Table
 
+    from komadori.generate.loop.page import elo_with_error
+
     table = Table(box=None, header_style="bold")
     for name in ("generation", "games", "positions", "by", "match", "Elo", "", "Elo vs. 0"):
         table.add_column(name, justify="right")
@@ -184,9 +188,9 @@ def _table(loop: Loop, event: Event | None = None) -> RenderableType:
             rating = ratings.get(number)
             row += [
                 f"{verdict.wins}-{verdict.draws}-{verdict.losses}" if verdict.games else "",
-                "" if verdict.elo is None else f"{verdict.elo:+.0f} ± {verdict.error or 0:.0f}",
+                "" if verdict.elo is None else elo_with_error(verdict.elo, verdict.error),
                 "promoted" if verdict.promoted else "rejected",
-                f"{rating.elo:+.0f} ± {rating.error:.0f}" if rating else "",
+                elo_with_error(rating.elo, rating.error) if rating else "",
             ]
         table.add_row(*row)
         number += 1

@@ -87,9 +87,11 @@ def _row(loop: Loop, number: int, rating: Rating | None, references: tuple[str, 
         match = f"{verdict.wins}-{verdict.draws}-{verdict.losses}" if verdict.games else ""
         cells += [
             match,
-            _with_error(verdict.elo, verdict.error),
+            "all won or all lost"
+            if verdict.elo is None
+            else elo_with_error(verdict.elo, verdict.error),
             "promoted" if verdict.promoted else "rejected",
-            _with_error(rating.elo, rating.error) if rating else "",
+            elo_with_error(rating.elo, rating.error) if rating else "",
         ]
     played = loop.facts(number, "references") or {}
     for name in references:
@@ -113,9 +115,8 @@ def _signed(elo: float) -> str:
     return f"{elo:+.0f}" if round(elo) else "0"
 
 
-def _with_error(elo: float | None, error: float | None) -> str:
-    if elo is None:
-        return "all won or all lost"
+def elo_with_error(elo: float, error: float | None) -> str:
+    """Format Elo with its 95 % error; alone if that isn't finite (None)."""
     return _signed(elo) + ("" if error is None else f" ± {error:.0f}")
 
 
