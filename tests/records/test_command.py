@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -115,6 +119,28 @@ def test_one_unreadable_file_does_not_stop_the_others(csa: Path, tmp_path: Path)
     assert result.exit_code == 1
     assert "damaged compression" in result.stderr
     assert "games      8" in result.stdout
+
+
+def test_an_unreadable_folder_is_reported(
+    csa: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "data"
+    (folder / "locked").mkdir(parents=True)
+    shutil.copy(csa, folder)
+    scan = os.scandir
+
+    def scan_unlocked(path: Any = ".") -> Any:
+        if str(path).endswith("locked"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scan_unlocked)
+    result = run("stats", folder)
+    assert result.exit_code == 1
+    assert "games      8" in result.stdout
+    assert f"{folder / 'locked'}: byte 0: Permission denied" in result.stderr
+    with pytest.raises(PermissionError, match="locked"):
+        list(find_files([folder]))
 
 
 def test_conversion_round_the_formats(csa: Path, tmp_path: Path, even_games: list[Game]) -> None:

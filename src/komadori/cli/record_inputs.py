@@ -40,7 +40,7 @@ class WriteError(click.ClickException):
 class Inputs:
     """One pass over the files: yields the selected items and counts the others.
 
-    A file that can't be opened counts as skipped; the others are still read.
+    A file or folder that can't be opened counts as skipped; the others are still read.
     """
 
     def __init__(
@@ -50,11 +50,12 @@ class Inputs:
         selection: Selection,
         verbose: bool,
     ) -> None:
+        self.skipped: list[Skipped] = []
         try:
-            self.files = list(find_files(paths))
+            self.files = list(find_files(paths, self._skip_folder))
         except RecordError as error:
             raise click.UsageError(str(error)) from error
-        if not self.files:
+        if not self.files and not self.skipped:
             raise click.UsageError("the folders hold no files with a record format's suffix")
         self.format = find_format(format) if format else None
         self.selection = selection
@@ -62,8 +63,10 @@ class Inputs:
         self.used = 0
         self.left_out = 0
         self.notes: list[str] = []
-        self.skipped: list[Skipped] = []
         self.console = console(err=True)
+
+    def _skip_folder(self, error: OSError) -> None:
+        self.skipped.append(Skipped(Path(error.filename), 0, 0, 0, error.strerror or str(error)))
 
     def format_of(self, path: Path) -> Format:
         """Return the format of a file."""

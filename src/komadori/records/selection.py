@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,19 +40,30 @@ def _is_other_json(path: Path) -> bool:
     return not any('"moves"'.encode(encoding) in data for encoding in _ENCODINGS)
 
 
-def _records_below(folder: Path) -> list[Path]:
-    named = (path for path in folder.rglob("*") if plain_suffix(path) in _SUFFIXES)
+def _records_below(folder: Path, on_error: Callable[[OSError], None]) -> list[Path]:
+    below = (
+        Path(place, name)
+        for place, _, names in os.walk(folder, onerror=on_error)  # rglob ignores errors
+        for name in names
+    )
+    named = (path for path in below if plain_suffix(path) in _SUFFIXES)
     return sorted(path for path in named if path.is_file() and not _is_other_json(path))
 
 
-def find_files(paths: Iterable[Path]) -> Iterator[Path]:
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def find_files(
+    paths: Iterable[Path], on_error: Callable[[OSError], None] = _raise
+) -> Iterator[Path]:
     """List the files named, and the files with a record format's suffix below the folders named,
     sorted by name within a folder, without JSON that is no game. Raises RecordError for a missing
-    path."""
+    path; `on_error` is called with the error of a folder that can't be read, which names it."""
     for path in paths:
         # os.path: a name that no file can have is one of no file, not an error.
         if os.path.isdir(path):  # noqa: PTH112
-            yield from _records_below(path)
+            yield from _records_below(path, on_error)
         elif os.path.exists(path):  # noqa: PTH110
             yield path
         else:
