@@ -196,6 +196,15 @@ def test_a_damaged_loop_is_listed_with_its_problem(tmp_path: Path) -> None:
     assert problems["old"]
 
 
+def test_an_unreadable_file_of_a_loop_is_named_with_the_reason(tmp_path: Path) -> None:
+    path = make_loop(tmp_path / "loop").generation(2) / "verdict.json"
+    path.unlink()
+    path.mkdir()
+    with make_server(tmp_path) as client:
+        (info,) = client.get("/api/loops").json()
+    assert info["problem"] == f"{path}: Is a directory"
+
+
 def test_a_network_loop_is_listed_without_torch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from komadori.arena.elo import elo_from_score
 from komadori.generate.folder import FolderError, games_so_far
 from komadori.generate.loop import STAGES, Loop, LoopError, Verdict, config_from_dict
+from komadori.web.errors import reason_of
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LoopInfo, LoopReference, LoopRound, LoopStage
 from komadori.web.trainings import (
@@ -21,7 +22,6 @@ from komadori.web.trainings import (
     modified_at,
     read_json,
 )
-from komadori.wording import on_one_line
 
 #: Folder per stage, inside a generation's folder.
 _STAGE_FOLDERS = {"games": "games", "relabel": "relabelled", "train": "run", "gate": "match"}
@@ -57,7 +57,7 @@ def _info(name: str, folder: Path) -> LoopInfo:
         info.planned = loop.config.generations
         info.rounds, modified = _rounds(name, loop)
     except (LoopError, ValueError, TypeError, KeyError, OSError) as error:
-        info.problem = on_one_line(error)[:300]
+        info.problem = reason_of(error)[:300]
         return info
     info.updated = max(info.updated, modified)
     is_over = len(info.rounds) == info.planned and all(r.state == "done" for r in info.rounds)

@@ -27,7 +27,7 @@ from komadori.usi.models import (
     names_network,
 )
 from komadori.usi.options import option_table
-from komadori.web.errors import RefusedError
+from komadori.web.errors import RefusedError, reason_of
 from komadori.web.folders import Folders, printable
 from komadori.web.json_text import parse_json
 from komadori.web.shapes import Engine as EngineName
@@ -179,7 +179,7 @@ class Models:
         try:
             evaluator: Evaluator = load_evaluator(options)
         except (ModelError, InferenceError, ModelDefaultsError, ValueError, OSError) as error:
-            reason = str(error).removeprefix(f"{path}: ")  # pages know models by name
+            reason = reason_of(error).removeprefix(f"{path}: ")  # pages know models by name
             raise RefusedError("failed", f"{info.name} can't be loaded: {reason}") from error
         facts = {"model": info.id, "evaluator": evaluator.name}
         if Path(path).is_file():

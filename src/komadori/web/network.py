@@ -22,7 +22,7 @@ from komadori.extras import install_line
 from komadori.inference import Evaluator, InferenceError, ModelError
 from komadori.rules import HAND_TYPES, WHITE, Board, Move, PieceType
 from komadori.web import protocol
-from komadori.web.errors import RefusedError
+from komadori.web.errors import RefusedError, reason_of
 from komadori.web.folders import Folders
 from komadori.web.models import Models
 from komadori.web.positions import read_position, turn_of
@@ -196,7 +196,7 @@ class Network:
             )
             probabilities = move_probabilities(board, policy[0], evaluator.labels)
         except (ModelError, InferenceError, ValueError, OSError) as error:
-            reason = str(error).removeprefix(f"{path}: ")  # pages know models by name
+            reason = reason_of(error).removeprefix(f"{path}: ")  # pages know models by name
             raise RefusedError("failed", f"{info.name}: {reason}") from error
         finally:
             if evaluator is not None:

@@ -17,7 +17,7 @@ from komadori.usi import adapters
 from komadori.usi.client import EngineError
 from komadori.usi.models import find_model
 from komadori.usi.protocol import GoCommand
-from komadori.web.errors import RefusedError
+from komadori.web.errors import RefusedError, reason_of
 from komadori.web.folders import printable
 from komadori.web.http_shapes import HandicapInfo, Level, PlayerInfo, Players
 from komadori.web.ladders import Ladders, RatedPlayer
@@ -165,7 +165,7 @@ class Opponents:
         except (PlayerSpecError, EngineError, ValueError, OSError) as error:
             if isinstance(error, RefusedError):
                 raise
-            raise RefusedError("failed", f"{opponent.player}: {error}") from error
+            raise RefusedError("failed", f"{opponent.player}: {reason_of(error)}") from error
         return SeatedPlayer(player, player.name, limits)
 
     def _at_elo(self, opponent: Opponent) -> tuple[int | None, float]:

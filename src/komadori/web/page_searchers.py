@@ -12,7 +12,7 @@ from typing import Any
 from komadori._core.alphabeta import Turns
 from komadori.search import PuctSearcher
 from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
-from komadori.web.errors import RefusedError
+from komadori.web.errors import RefusedError, reason_of
 from komadori.web.models import Engine, Models
 
 #: Niceness of background searches; Linux gives them a third of the CPU time of a normal thread.
@@ -120,7 +120,7 @@ class PageAlphaBeta:
             elif self._searcher.options != options:
                 self._searcher.options = options
         except (MemoryError, ValueError, OSError) as error:
-            raise RefusedError("failed", f"alphabeta: {error}") from error
+            raise RefusedError("failed", f"alphabeta: {reason_of(error)}") from error
         return self._searcher
 
     def close(self) -> None:

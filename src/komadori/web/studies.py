@@ -28,7 +28,7 @@ from komadori.run_lock import InUseError
 from komadori.search import StopEvent
 from komadori.search.defaults import ANALYSIS_NODES
 from komadori.web import protocol, shapes
-from komadori.web.errors import INTERNAL_ERROR, RefusedError
+from komadori.web.errors import INTERNAL_ERROR, RefusedError, reason_of
 from komadori.web.library import Entry, Library, result_of
 from komadori.web.models import Models
 from komadori.web.page_searchers import NICENESS, ThreadBudget
@@ -228,7 +228,7 @@ class Studies:
                 await loop.run_in_executor(self._pool, self._search, study)
             study.state = "stopped" if study.stop.is_set() else "done"
         except (RefusedError, InferenceError, InUseError, ValueError, OSError) as error:
-            study.state, study.message = "failed", str(error)
+            study.state, study.message = "failed", reason_of(error)
         except BaseException:
             study.state, study.message = "failed", INTERNAL_ERROR
             raise
