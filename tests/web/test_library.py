@@ -16,6 +16,7 @@ from web_pages import Server
 from komadori.cli._group import group
 from komadori.encoding.value import ELMO_COEF, win_rate_from_score
 from komadori.records import FORMATS, End, Game, Winner
+from komadori.rules import Board
 from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library
 
@@ -445,3 +446,17 @@ def test_games_are_not_written_to_a_deleted_library(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="deleted or replaced; start `komadori web` again"):
         library.add(Entry(sfen="startpos", moves=MOVES[:2]))
     library.close()
+
+
+def test_a_date_that_the_system_cannot_convert_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Datetime:
+        @staticmethod
+        def fromisoformat(text: str) -> Datetime:
+            return Datetime()
+
+        def astimezone(self) -> None:
+            raise OSError(22, "Invalid argument")  # on Windows, of dates before 1970
+
+    monkeypatch.setattr("komadori.web.library.datetime", Datetime)
+    entry = Entry(sfen=Board().sfen(), moves=["7g7f"], started="1950-01-01T00:00:00")
+    assert entry.to_game().headers["start_time"] == "1950-01-01T00:00:00"

@@ -144,7 +144,7 @@ def _record_time(started: str) -> str:
         return started
     try:
         return datetime.fromisoformat(started).astimezone().strftime("%Y/%m/%d %H:%M:%S")
-    except (OverflowError, ValueError):
+    except (OSError, OverflowError, ValueError):  # Windows has no zones before 1970
         return started
 
 
