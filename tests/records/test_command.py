@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from komadori.cli.records import command
 from komadori.records import (
     Game,
+    RecordError,
     Winner,
     load_samples,
     read_games,
@@ -22,7 +23,7 @@ from komadori.records import (
     samples_of,
     write_games,
 )
-from komadori.records.selection import find_files
+from komadori.records.selection import find_files, match_files
 
 from .conftest import random_game
 
@@ -141,6 +142,23 @@ def test_an_unreadable_folder_is_reported(
     assert f"{folder / 'locked'}: byte 0: Permission denied" in result.stderr
     with pytest.raises(PermissionError, match="locked"):
         list(find_files([folder]))
+
+
+def test_a_file_in_a_folder_that_may_not_be_entered_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "locked" / "a.csa"
+    stat = os.stat
+
+    def stat_unlocked(name: Any, *arguments: Any, **options: Any) -> os.stat_result:
+        if str(name) == str(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(name))
+        return stat(name, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", stat_unlocked)
+    for find in (lambda: list(find_files([path])), lambda: match_files([str(path)])):
+        with pytest.raises(RecordError, match=r"a\.csa: Permission denied"):
+            find()
 
 
 def test_conversion_round_the_formats(csa: Path, tmp_path: Path, even_games: list[Game]) -> None:

@@ -130,6 +130,8 @@ def test_a_file_that_is_no_book_is_named(tmp_path: Path, content: bytes, message
         Book(path)
     with pytest.raises(BookError, match="nowhere"):
         Book.find("nowhere.db")
+    with pytest.raises(BookError, match="no book aaa"):  # stat() is an error, not "no such file"
+        Book.find("a" * 300)
 
 
 def games(*extra: tuple[str, Winner, list[int]]) -> list[Game]:

@@ -118,6 +118,19 @@ def test_a_missing_model_is_named_and_ends_the_engine() -> None:
         UsiEngine([*COMMAND, "--player", "model"], {"DNN_Model": "missing.onnx"})
 
 
+def test_a_model_whose_path_cannot_be_looked_up_is_an_error_of_one_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "--model", str(tmp_path / ("a" * 300))],
+        input="isready\nquit\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "info string error: no model" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
 def test_bad_arguments_are_named() -> None:
     for arguments, message in (
         (["--option", "MultiPV=x"], "option MultiPV: 'x' isn't an integer"),

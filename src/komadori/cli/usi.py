@@ -172,8 +172,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _command_line_model(model: str) -> str:
     """Resolve a model from the shell: an existing file, else a name for `find_model`."""
-    path = Path(model)
-    return str(path.resolve()) if path.exists() else model
+    # os.path: False in a folder that may not be entered.
+    return str(Path(model).resolve()) if os.path.exists(model) else model  # noqa: PTH110
 
 
 def __getattr__(name: str) -> Any:

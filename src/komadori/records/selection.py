@@ -54,6 +54,16 @@ def _raise(error: OSError) -> None:
     raise error
 
 
+def _check_access(path: Path | str) -> None:
+    """Raise RecordError if it can't be known whether the path exists."""
+    try:
+        os.stat(path)  # noqa: PTH116
+    except PermissionError as error:
+        raise RecordError(f"{path}: {error.strerror}") from error
+    except (OSError, ValueError):
+        pass
+
+
 def find_files(
     paths: Iterable[Path], on_error: Callable[[OSError], None] = _raise
 ) -> Iterator[Path]:
@@ -67,6 +77,7 @@ def find_files(
         elif os.path.exists(path):  # noqa: PTH110
             yield path
         else:
+            _check_access(path)
             raise RecordError(f"{path}: no such file") from no_such_file(path)
 
 
@@ -84,6 +95,7 @@ def match_files(patterns: Iterable[str]) -> list[Path]:
         if not found and is_path:
             raise RecordError(f"{pattern}: no records there")
         if not found:
+            _check_access(pattern)
             raise RecordError(f"{pattern}: no such file") from no_such_file(pattern)
         paths += found
     return list(dict.fromkeys(paths))
