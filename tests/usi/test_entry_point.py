@@ -22,6 +22,7 @@ from komadori.rules import Board
 from komadori.usi import models
 from komadori.usi.client import EngineDiedError, UsiEngine
 from komadori.usi.protocol import STARTPOS, GoCommand
+from komadori.web.library import Library
 
 FIRST_MOVES = {move.usi() for move in Board().legal_moves}
 COMMAND = [sys.executable, "-m", "komadori", "usi"]
@@ -190,6 +191,23 @@ def test_what_libraries_print_stays_out_of_the_protocol(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------------------- where models are
+
+
+def test_the_packages_model_is_found_by_a_user_without_a_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    for name in ("XDG_DATA_HOME", "LOCALAPPDATA", models.ENVIRONMENT):
+        monkeypatch.delenv(name, raising=False)
+    assert Path(models.find_model("default")).is_file()
+    with pytest.raises(models.ModelNotFoundError, match=r"no model ~nobody-here/net\.onnx"):
+        models.find_model("~nobody-here/net.onnx")
+    with pytest.raises(models.NoHomeError, match="set HOME or XDG_DATA_HOME"):
+        Library()
+    Library(tmp_path / "library").close()
 
 
 def test_models_are_never_found_by_the_working_directory(

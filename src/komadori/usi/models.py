@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -72,6 +73,10 @@ class ModelNotFoundError(FileNotFoundError):
     """No model has this name. The message lists the places searched."""
 
 
+class NoHomeError(OSError):
+    """The user's home folder isn't known, as for user numbers without an account."""
+
+
 def model_folders() -> list[Path]:
     """Return the folders searched for models: the launcher's, the user's, the package's."""
     folders = []
@@ -80,25 +85,36 @@ def model_folders() -> list[Path]:
     launcher = Path(sys.argv[0] if sys.argv else "")
     if launcher.is_absolute() and launcher.stem != "__main__":
         folders.append(launcher.resolve().parent)
-    folders.append(user_folder() / "models")
+    with contextlib.suppress(NoHomeError):
+        folders.append(user_folder() / "models")
     folders.append(Path(__file__).resolve().parent.parent / "data" / "models")
     return folders
 
 
 def user_folder() -> Path:
-    """Return the user's data folder of this package, by the platform's convention."""
+    """Return the user's data folder of this package, by the platform's convention.
+
+    Raises NoHomeError.
+    """
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        base = Path(os.environ.get("LOCALAPPDATA") or _home() / "AppData" / "Local")
     elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
+        base = _home() / "Library" / "Application Support"
     else:
-        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+        base = Path(os.environ.get("XDG_DATA_HOME") or _home() / ".local" / "share")
     return base / "komadori"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise NoHomeError("this user has no home folder; set HOME or XDG_DATA_HOME") from None
 
 
 def places(name: str) -> list[Path]:
     """Return the paths at which a file of this name is looked up."""
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))  # noqa: PTH111 - the name of an unknown user stays
     return [path] if path.is_absolute() else [folder / path for folder in model_folders()]
 
 
