@@ -131,6 +131,24 @@ def test_leftovers_of_a_killed_process_are_reused(tmp_path: Path) -> None:
     assert names(tmp_path) == {"a"}
 
 
+def test_the_leftover_of_another_user_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / ".a.txt.tmp"
+    other.write_text("theirs")
+    open_file = os.open
+
+    def open_own(name: str, flags: int, *arguments: int, **options: int) -> int:
+        if str(name) == str(other) and not flags & os.O_EXCL:
+            raise PermissionError(errno.EACCES, "Permission denied", name)
+        return open_file(name, flags, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", open_own)
+    write_text(tmp_path / "a.txt", "mine")
+    assert names(tmp_path) == {"a.txt", ".a.txt.tmp"}
+    assert (other.read_text(), (tmp_path / "a.txt").read_text()) == ("theirs", "mine")
+
+
 def test_a_full_disk_names_the_file_and_leaves_it(tmp_path: Path) -> None:
     path = tmp_path / "a"
     write_text(path, "old")

@@ -170,3 +170,18 @@ def test_a_folder_in_the_place_of_the_lock_is_named(tmp_path: Path) -> None:
     (tmp_path / ".lock").mkdir()
     with pytest.raises(OSError, match="lock'"):
         RunLock(tmp_path).acquire()
+
+
+def test_a_lock_that_may_not_be_opened_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".lock").touch()
+    lock = RunLock(tmp_path)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", lock._lock.lock_file)
+
+    monkeypatch.setattr(lock._lock, "acquire", refuse)
+    with pytest.raises(PermissionError) as raised:
+        lock.acquire()
+    assert raised.value.filename == str(tmp_path / ".lock")

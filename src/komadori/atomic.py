@@ -224,7 +224,8 @@ def _discard_unclaimed(target: Path) -> None:
 
 
 def _claim(temporary: str) -> BinaryIO | None:
-    """Open a temporary file, new or left by a dead process; None if one is being written."""
+    """Open a temporary file, new or left by a dead process; None if one is being written, or is
+    another user's."""
     if sys.platform == "win32":
         with contextlib.suppress(FileNotFoundError):
             try:
@@ -241,7 +242,10 @@ def _claim(temporary: str) -> BinaryIO | None:
     try:
         handle, is_new = os.open(temporary, flags | os.O_EXCL, 0o666), True
     except FileExistsError:
-        handle, is_new = os.open(temporary, flags, 0o666), False
+        try:
+            handle, is_new = os.open(temporary, flags, 0o666), False
+        except PermissionError:  # another user's
+            return None
     try:
         if not _lock(handle, fcntl) and not is_new:
             raise BlockingIOError

@@ -71,7 +71,12 @@ class RunLock:
         except Timeout:
             raise InUseError(f"{self.place}: in use by {self._holder()}") from None
         except OSError as error:  # names the place, unless the lock's own file is what is wrong
-            place = path if path.is_dir() else self.place
+            is_its_own = path.is_dir() or (
+                isinstance(error, PermissionError)
+                and path.exists()
+                and os.access(path.parent, os.W_OK)
+            )
+            place = path if is_its_own else self.place
             raise OSError(error.errno, error.strerror, str(place)) from error
         with contextlib.suppress(OSError):  # optional: the disk may be full
             self._holder_path.write_text(json.dumps(_this_process()), encoding="utf-8")
