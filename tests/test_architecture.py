@@ -1,5 +1,6 @@
 """The rules of ARCHITECTURE.md that import-linter cannot see."""
 
+import os
 import re
 import subprocess
 import sys
@@ -67,3 +68,30 @@ def test_no_file_is_large() -> None:
     for name in filter(None, listing.stdout.split("\0")):
         limit = 10_000_000 if name.startswith("src/komadori/data/models/") else 1_100_000
         assert (ROOT / name).stat().st_size <= limit, name
+
+
+#: Packages that `.github/workflows/tests.yml` doesn't install on macOS and Windows.
+NOT_THERE = ("cshogi", "shogiarena", "safetensors", "playwright", "fastapi", "nncf", "resource")
+
+
+def test_the_tests_of_other_systems_need_only_what_their_job_installs(tmp_path: Path) -> None:
+    job = (ROOT / ".github" / "workflows" / "tests.yml").read_text().partition("other-systems:")[2]
+    line = re.search(r"python -m pytest -q -m \"(.+)\" (.+)", job)
+    assert line is not None
+    (tmp_path / "without.py").write_text(
+        f"import sys\nsys.modules.update(dict.fromkeys({NOT_THERE}, None))\n"
+    )
+    arguments = ["-p", "without", "-q", "--collect-only", "-m", line[1], *line[2].split()]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(tmp_path),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]

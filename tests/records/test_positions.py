@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import cshogi
 import numpy as np
 import pytest
 import rsshogi.core
@@ -105,6 +104,7 @@ def test_hcpe2_keeps_how_games_ended(tmp_path: Path) -> None:
 
 
 def test_hcpe_is_cshogis(tmp_path: Path, samples: Samples, even_games: list[Game]) -> None:
+    cshogi = pytest.importorskip("cshogi")
     records = np.zeros(len(samples), cshogi.HuffmanCodedPosAndEval)
     row = 0
     for game in even_games:
@@ -122,6 +122,7 @@ def test_hcpe_is_cshogis(tmp_path: Path, samples: Samples, even_games: list[Game
 
 
 def test_psv_is_cshogis(tmp_path: Path, samples: Samples, even_games: list[Game]) -> None:
+    cshogi = pytest.importorskip("cshogi")
     records = np.zeros(len(samples), cshogi.PackedSfenValue)
     row = 0
     for game in even_games:

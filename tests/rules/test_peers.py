@@ -1,12 +1,15 @@
 """Legal moves, codes and SFEN against cshogi and rsshogi on random positions."""
 
-import cshogi
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from playouts import positions
 from rsshogi.core import Board as RsBoard
 
 from komadori.rules import Board, PositionError
+
+cshogi = pytest.importorskip("cshogi")
 
 
 def moves_of_cshogi(board: cshogi.Board) -> list[int]:
