@@ -349,6 +349,34 @@ def test_the_page_and_the_index_fit_a_phone(tmp_path: Path, language: Any) -> No
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_phases_stand_whole_beside_many_mistakes(tmp_path: Path) -> None:
+    """On a phone; Japanese words have no blanks to break at."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    moves = ["7g7f", "3c3d", "8h2b+", "3a2b", "B*6e", "B*5d", "6e5d", "5c5d"]
+    rates = [0.9, 0.8, 0.7, 0.2, 0.9, 0.85, 0.9, 0.8, 0.9]
+    found = [Found(rate, 10, (line(rate),)) for rate in rates]
+    path = tmp_path / "page.html"
+    analysed = AnalysedGame(Game.from_usi(moves), found)
+    path.write_text(html_report([analysed], "t", options=PageOptions("ja")), "utf-8")
+    lines = """[...document.querySelectorAll('tbody th')]
+        .filter(name => ['序盤', '中盤', '終盤'].includes(name.textContent))
+        .map(name => {
+            const range = document.createRange();
+            range.selectNodeContents(name);
+            return range.getClientRects().length; })"""
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.goto(path.as_uri())
+        page.evaluate(
+            """() => document.querySelectorAll('td .tag').forEach(tag => {
+                for (let i = 0; i < 4; i++) tag.after(tag.cloneNode(true)); })"""
+        )
+        assert page.evaluate(lines) == [1, 1, 1]
+        browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_losses_stand_whole_beside_long_moves(tmp_path: Path) -> None:
     """Also on a phone and on A4."""
     sync_api = pytest.importorskip("playwright.sync_api")
