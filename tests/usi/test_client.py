@@ -35,6 +35,9 @@ for line in sys.stdin:
         if mode == "mute": continue
         print("id name Toy 1.0\\nid author nobody")
         print("option name Depth type spin default 1 min 1 max 9")
+        print("option name Style type combo default Solid var Solid var Risky")
+        print("option name Book type check default true")
+        print("option name Level type spin default 99 min 1 max 10")
         print("option name Clear type button\\nusiok")
     elif line == "isready":
         if mode == "dies": sys.exit("the model file is missing")
@@ -92,8 +95,40 @@ def test_a_conversation(toy: list[str], tmp_path: Path) -> None:
 
 
 def test_unknown_options_are_an_error_that_lists_the_known(toy: list[str]) -> None:
-    with pytest.raises(EngineError, match="no option Dept; it has: Clear, Depth"):
+    with pytest.raises(
+        EngineError, match="no option Dept; it has: Book, Clear, Depth, Level, Style"
+    ):
         UsiEngine(toy, {"Dept": "3"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("Depth", "0", "0 isn't between 1 and 9"),
+        ("Depth", "two", "'two' isn't an integer"),
+        ("Style", "Foo", "'Foo' isn't one of Solid, Risky"),
+        ("Book", "maybe", "'maybe' is neither true nor false"),
+    ],
+)
+def test_a_value_that_the_engine_would_ignore_is_an_error(
+    toy: list[str], name: str, value: str, problem: str
+) -> None:
+    with pytest.raises(EngineError, match=f"^Toy 1.0: option {name}: {problem}$"):
+        UsiEngine(toy, {name: value})
+    with UsiEngine(toy) as engine, pytest.raises(EngineError, match=problem):
+        engine.set_known_options({name: value})
+
+
+def test_values_are_sent_as_the_engine_declares_them(toy: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    options = {"Style": "risky", "Book": "False", "Level": "99"}  # the default is out of range
+    UsiEngine([*toy, "", str(log)], options).close()
+    lines = [line for line in log.read_text().splitlines() if line.startswith("setoption")]
+    assert lines == [
+        "setoption name Style value Risky",
+        "setoption name Book value false",
+        "setoption name Level value 99",
+    ]
 
 
 def test_an_engine_that_never_answers_is_given_up(toy: list[str]) -> None:

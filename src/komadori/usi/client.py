@@ -415,6 +415,10 @@ class UsiEngine(OneAtATime):
         """Return the name that the engine declares for an option."""
         return name
 
+    def corrected(self, option: OptionLine) -> OptionLine:
+        """Correct an option's declaration."""
+        return option
+
     def request(self, go: GoCommand) -> GoCommand:
         """Convert `go` to a command the engine supports. Raises EngineError if there is none."""
         return go
@@ -436,7 +440,7 @@ class UsiEngine(OneAtATime):
                 self.author = rest[7:].strip()
             elif word == "option":
                 with contextlib.suppress(UsiSyntaxError):
-                    option = protocol.parse_option(rest)
+                    option = self.corrected(protocol.parse_option(rest))
                     self.declared[option.name] = option
 
     def _set_options(self, options: Mapping[str, str], required: set[str]) -> None:
@@ -446,7 +450,22 @@ class UsiEngine(OneAtATime):
                     raise self._unknown_option(name)
                 if not name.startswith("USI_"):
                     continue
+            elif name in required:
+                value = self._checked(self.declared[name], value)
             self._send_option(name, value)
+
+    def _checked(self, option: OptionLine, value: str) -> str:
+        """Return a value as the engine declares it. Raises EngineError for one outside its
+        declaration, which engines ignore; the default is always allowed.
+        """
+        if option.kind not in ("spin", "check", "combo") or value == option.default:
+            return value
+        if option.kind == "combo":
+            value = {one.lower(): one for one in option.choices}.get(value.lower(), value)
+        value, problem = option.check(value)
+        if problem:
+            raise EngineError(f"{self.name}: {problem}")
+        return value
 
     def declared_option(self, name: str) -> OptionLine:
         """Return an option as the engine declares it. Raises EngineError if it doesn't."""
@@ -461,7 +480,9 @@ class UsiEngine(OneAtATime):
 
     @one_at_a_time
     def set_known_options(self, values: Mapping[str, str]) -> None:
-        """Send options declared by the engine. Raises EngineError for others."""
+        """Send options declared by the engine. Raises EngineError for others, and for values
+        outside their declaration.
+        """
         self._set_options(values, set(values))
 
     @one_at_a_time

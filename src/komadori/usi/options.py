@@ -206,7 +206,7 @@ class OptionTable:
             if option is None or option.scope is Scope.SERVER or key == "dnn_model":
                 self._notes.append(f"{source}: {quote(name)} is no option that a model can set")
                 continue
-            value, problem = _check(option.line, value)
+            value, problem = option.line.check(value)
             if problem:
                 self._notes.append(f"{source}: {problem}")
                 continue
@@ -245,7 +245,7 @@ class OptionTable:
         option = self._options.get(key)
         if option is None:
             return "" if key in ALWAYS_SENT else self._unknown(name)
-        value, problem = _check(option.line, value)
+        value, problem = option.line.check(value)
         if problem:
             return problem
         with self._lock:
@@ -325,29 +325,6 @@ class OptionTable:
         with self._lock:
             changed, self._changed = self._changed, set()
             return frozenset(self._options[key].scope for key in changed)
-
-
-def _check(line: OptionLine, value: str) -> tuple[str, str]:
-    """Return the normalised value, and an error message or ""."""
-    value = "" if value == "<empty>" else value
-    problem = ""
-    if line.kind == "spin":
-        assert line.min is not None
-        assert line.max is not None
-        digits = value.lstrip("+-")
-        if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-            problem = f"{quote(value)} isn't an integer"
-        elif not line.min <= int(value) <= line.max:
-            problem = f"{value} isn't between {line.min} and {line.max}"
-        else:
-            value = str(int(value))
-    elif line.kind == "check":
-        value = value.lower()
-        if value not in ("true", "false"):
-            problem = f"{quote(value)} is neither true nor false"
-    elif line.kind == "combo" and value not in line.choices:
-        problem = f"{quote(value)} isn't one of {', '.join(line.choices)}"
-    return value, f"option {line.name}: {problem}" if problem else ""
 
 
 def option_table(kind: str) -> OptionTable:

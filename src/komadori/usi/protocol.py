@@ -402,6 +402,27 @@ class OptionLine:
         parts += [f"var {choice}" for choice in self.choices]
         return " ".join(parts)
 
+    def check(self, value: str) -> tuple[str, str]:
+        """Return the normalised value, and an error message or ""."""
+        value = "" if value == "<empty>" else value
+        problem = ""
+        if self.kind == "spin":
+            digits = value.lstrip("+-")
+            if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+                problem = f"{quote(value)} isn't an integer"
+            elif self.min is not None and self.max is not None:
+                if self.min <= int(value) <= self.max:
+                    value = str(int(value))
+                else:
+                    problem = f"{value} isn't between {self.min} and {self.max}"
+        elif self.kind == "check":
+            value = value.lower()
+            if value not in ("true", "false"):
+                problem = f"{quote(value)} is neither true nor false"
+        elif self.kind == "combo" and value not in self.choices:
+            problem = f"{quote(value)} isn't one of {', '.join(self.choices)}"
+        return value, f"option {self.name}: {problem}" if problem else ""
+
 
 _OPTION_WORDS = re.compile(r"\s+(type|default|min|max|var)(?=\s|\Z)")
 

@@ -1,17 +1,18 @@
 """GPS Shogi's USI program: aborts on a `go` without clocks, and plays from a book.
 
-The option `LimitDepth` (4 to 10), set before isready, fixes its search depth. A byoyomi below
-1,000 ms counts as a second. By default the book is off and one thread is used (options
-`BookDepth` and `Thread`).
+The option `LimitDepth`, set before isready, fixes its search depth; it is declared as 4 to 10, and
+lower depths are obeyed too. A byoyomi below 1,000 ms counts as a second. By default the book is
+off and one thread is used (options `BookDepth` and `Thread`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from komadori.usi.client import EngineError, UsiEngine
-from komadori.usi.protocol import GoCommand, InfoLine, Score
+from komadori.usi.protocol import GoCommand, InfoLine, OptionLine, Score
 
 #: Larger absolute scores are mates (observed: 1,148,897 at mate in one).
 MATE_CP = 1_000_000
@@ -23,12 +24,15 @@ UNLIMITED_MS = 3_600_000
 def unsupported(go: GoCommand) -> str:
     """Return why the engine doesn't support a command's limits; "" if it does."""
     if go.nodes is not None or go.depth is not None:
-        return "takes no nodes or depth in go; set its option LimitDepth (4 to 10)"
+        return "takes no nodes or depth in go; give movetime, and limit its depth by LimitDepth"
     return ""
 
 
 class GpsUsi(UsiEngine):
     DEFAULT_OPTIONS: ClassVar[Mapping[str, str]] = {"BookDepth": "0", "Thread": "1"}
+
+    def corrected(self, option: OptionLine) -> OptionLine:
+        return replace(option, min=1) if option.name == "LimitDepth" else option
 
     def request(self, go: GoCommand) -> GoCommand:
         if problem := unsupported(go):
