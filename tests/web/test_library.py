@@ -168,6 +168,29 @@ def test_a_stored_game_is_found_by_player_result_and_position(server: Server) ->
     assert found(position="startpos moves 9g9f") == set()
 
 
+def test_a_game_saved_with_its_record_is_exported_as_the_record_tells_it(server: Server) -> None:
+    record = (
+        "開始日時：2024/05/06 10:00:00\n棋戦：名人戦\n場所：羽田\n先手：甲\n後手：乙\n手合割：平手\n"
+        "手数----指手---------消費時間--\n   1 ７六歩(77)   ( 0:07/00:00:07)\n*解説\n"
+        "   2 ３四歩(33)   ( 0:09/00:00:09)\n   3 投了\n"
+    )
+    saved = {"position": "startpos moves 7g7f 3c3d", "black": "甲", "white": "乙", "end": "投了"}
+    number = server.http.post("/api/games", json={**saved, "record": record}).json()["game"]
+    exported = server.http.get(f"/api/games/{number}/record").content
+    (read,) = server.http.post("/api/records", content=exported).json()["games"]
+    assert read["headers"] == {
+        "start_time": "2024/05/06 10:00:00",
+        "event": "名人戦",
+        "site": "羽田",
+    }
+    assert read["comments"] == {"1": "解説"}
+    assert read["times_ms"] == [7000, 9000]
+    assert server.http.get("/api/games").json()["games"][0]["started"] == "2024/05/06 10:00:00"
+    # The time of saving isn't the time of the game.
+    number = server.http.post("/api/games", json=saved).json()["game"]
+    assert "開始日時" not in server.http.get(f"/api/games/{number}/record").content.decode()
+
+
 def test_openings_count_moves_and_results(server: Server) -> None:
     games = [
         ("7g7f 3c3d 2g2f", "投了"),  # White to move resigned

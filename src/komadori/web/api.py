@@ -135,12 +135,20 @@ def _read_game(game: Game, entry: Entry, number: int | None, is_new: bool) -> sh
 
 def _analysis_of(entry: Entry) -> dict[str, Any]:
     """Return what a stored game's comments say: those of its record, if it has one."""
+    game = _recorded_game(entry)
+    if game is not None:
+        return recorded_analysis(game)
+    return recorded_analysis(entry.with_comments(), with_scores=False)
+
+
+def _recorded_game(entry: Entry) -> Game | None:
+    """Return the game of an entry's record; None if it has none of the same moves."""
     if entry.record:
         with contextlib.suppress(RefusedError):
             games = read_upload(entry.record.encode())[1]
             if games and games[0].usi_moves() == entry.moves:
-                return recorded_analysis(games[0])
-    return recorded_analysis(entry.with_comments(), with_scores=False)
+                return games[0]
+    return None
 
 
 def _library(api: APIRouter, hub: Hub) -> None:
@@ -176,7 +184,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
 
     @api.post("/games", summary="Add a game", status_code=201)
     def save(game: shapes.SaveGame) -> shapes.Saved:
-        return shapes.Saved(game=library.add(_to_entry(game)))
+        return shapes.Saved(game=library.keep(_to_entry(game)))
 
     @api.put("/games/{game}", summary="Change a game")
     def change(game: GameNumber, content: shapes.SaveGame) -> shapes.Saved:
@@ -293,7 +301,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
 def _to_entry(game: shapes.SaveGame) -> Entry:
     board = read_position(game.position)
     winner, end = result_of(game.end, board)
-    return Entry(
+    entry = Entry(
         sfen=board.root().sfen(),
         moves=[move.usi() for move in board.moves],
         source="saved",
@@ -307,6 +315,14 @@ def _to_entry(game: shapes.SaveGame) -> Entry:
         headers=game.headers,
         record=game.record,
     )
+    read = _recorded_game(entry)
+    if read is not None:
+        told = entry_of(read, "saved")
+        entry.headers = {**told.headers, **entry.headers}
+        entry.comments = entry.comments or told.comments
+        entry.times_ms = told.times_ms
+        entry.started = told.started or entry.started
+    return entry
 
 
 _REASONS = frozenset(GameResult.model_fields["reason"].annotation.__args__)  # type: ignore[union-attr]

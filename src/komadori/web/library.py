@@ -78,7 +78,8 @@ class Entry:
     def to_game(self) -> Game:
         """Convert to `komadori.records.Game`."""
         plies = len(self.moves)
-        started = {"start_time": _record_time(self.started)} if self.started else {}
+        is_played = self.source == "played"  # for others it may be the time of saving
+        started = {"start_time": _record_time(self.started)} if is_played and self.started else {}
         return Game.from_usi(
             self.moves,
             self.sfen,
@@ -272,6 +273,17 @@ class Library:
                 "SELECT id FROM games WHERE digest=?", (entry.digest,)
             ).fetchone()
             return (int(row["id"]), False) if row else (self.add(entry), True)
+
+    def keep(self, entry: Entry) -> int:
+        """Add a saved game; one that is stored for its analysis alone is replaced, and keeps it."""
+        with self._lock, _reported(self._path):
+            row = self._database.execute(
+                "SELECT id FROM games WHERE digest=? AND source='studied'", (entry.digest,)
+            ).fetchone()
+            if row is None:
+                return self.add(entry)
+            self.replace(int(row["id"]), entry)
+            return int(row["id"])
 
     def replace(self, game: int, entry: Entry) -> None:
         """Replace a game. Raises RefusedError."""
