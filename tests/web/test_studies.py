@@ -70,6 +70,30 @@ def test_another_server_reuses_stored_results(tmp_path: Path) -> None:
         ]
 
 
+def test_a_report_tells_what_the_record_of_the_page_does(server: Server) -> None:
+    told = {"headers": {"event": "名人戦", "site": "羽田"}, "comments": {"1": "ここで長考"}}
+    with server.page() as page:
+        _, _, last = study(page, games=[{"position": GAME, **told}])
+    number = last["games"][0]["game"]
+    report = server.http.get(f"/api/games/{number}/report.html").text
+    assert all(text in report for text in ("名人戦", "羽田", "ここで長考"))
+    record = server.http.get(f"/api/games/{number}/record?studied=true").content.decode()
+    assert "棋戦：名人戦" in record
+    assert "*ここで長考" in record
+
+
+def test_an_analysed_game_that_is_saved_keeps_its_analysis(server: Server) -> None:
+    with server.page() as page:
+        _, _, last = study(page, games=[{"position": GAME, "black": "甲"}])
+    number = last["games"][0]["game"]
+    saved = {"position": GAME, "black": "甲", "title": "x.kif"}
+    assert server.http.post("/api/games", json=saved).json()["game"] == number
+    (row,) = server.http.get("/api/games").json()["games"]
+    assert (row["source"], row["title"], row["is_studied"]) == ("saved", "x.kif", True)
+    # Another saved game of these moves is a game of its own.
+    assert server.http.post("/api/games", json=saved).json()["game"] != number
+
+
 def test_a_study_is_stopped(server: Server) -> None:
     moves = " ".join(["4i4h", "6a6b", "4h4i", "6b6a"] * 20)
     with server.page() as page:

@@ -662,6 +662,8 @@ export interface StudyGame {
   white?: string;
   winner?: 'black' | 'white' | 'draw' | 'none';
   end?: string;
+  headers?: Record<string, string>;
+  comments?: Record<string, string>;
 }
 
 export interface StudyProgress {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { gradeOf, lossOf, mistakes } from '../src/shogi/grades';
-import { applyHeaders, treeOf } from '../src/shogi/played';
+import { applyHeaders, keptHeaders, treeOf } from '../src/shogi/played';
 import { legalMoves, parsePosition, passed, play, positionKey, promotion, sfenProblem, START } from '../src/shogi/position';
 import { blackWinRate, GameTree, lineThrough, movesTo, repetitions, type Node } from '../src/shogi/tree';
 
@@ -134,4 +134,13 @@ test('headers that the server has read are kept, those that pages do not show to
   applyHeaders(tree, { event: '名人戦', site: '東京', time_limit: '各5時間', opening: '矢倉', 備考: 'x', black: 'a' });
   expect(tree.headers).toEqual({ black: 'a', white: 'b', event: '名人戦', place: '東京', timeControl: '各5時間' });
   expect([...tree.further.standard, ...tree.further.custom]).toEqual([['strategy', '矢倉'], ['備考', 'x']]);
+});
+
+test('headers are kept by the names by which the server told them', () => {
+  const told = { event: 'A', start_time: '2024/05/06', site: 'B', time_limit: '9h', end_time: '2024/05/07', opening: 'C', 備考: 'D' };
+  const tree = new GameTree(START);
+  applyHeaders(tree, { black: 'x', ...told });
+  expect(keptHeaders(tree)).toEqual(told);
+  for (let i = 0; i < 200; i++) tree.further.custom.set(`k${i}`, 'v');
+  expect(Object.keys(keptHeaders(tree))).toHaveLength(100);
 });

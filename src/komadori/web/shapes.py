@@ -255,3 +255,5 @@ class StudyGame(Shape):
     winner: Literal["black", "white", "draw", "none"] = "none"
     end: Annotated[str, Field(max_length=40)] = ""
     """As in `SaveGame`."""
+    headers: Annotated[dict[str, str], Field(max_length=100, default_factory=dict)]
+    comments: Annotated[dict[int, str], Field(max_length=2000, default_factory=dict)]

@@ -373,6 +373,8 @@ class Studies:
                     white=item.white,
                     winner=item.winner if item.winner != "none" else winner,
                     end=end,
+                    headers=item.headers,
+                    comments=item.comments,
                 )
                 number = self._library.add_once(entry)
             yield number, entry

@@ -2,13 +2,14 @@
 import { explain, t } from '../i18n';
 import { effect, signal } from '@preact/signals';
 import { chosenModel } from '../models';
-import type { StudyProgress } from '../protocol';
+import type { StudyGame, StudyProgress } from '../protocol';
 import { analysisEngine, engineFields } from '../engines';
 import { studyAlphaBetaNodes, studyNodes } from '../settings';
 import type { GameTree, Node } from '../shogi/tree';
 import { connection } from '../socket';
 import { notify } from '../ui/notices';
 import { keptResult } from './recorded';
+import { keptHeaders } from '../shogi/played';
 import { changed, games, noteScore, positionText, scored } from './state';
 
 export interface GameStatus {
@@ -26,12 +27,32 @@ let studiedBy = '';
 
 export const isStudying = (): boolean => study.value?.state === 'running';
 
+/** The most bytes of a request's games: the server refuses messages of 256 KB. */
+const MAX_BYTES = 200_000;
+
+/** Headers and comments for the report; those beyond the size of a message are left out. */
+function textsOf(trees: GameTree[]): (tree: GameTree) => Pick<StudyGame, 'headers' | 'comments'> {
+  let left = MAX_BYTES - trees.reduce((sum, tree) => sum + 200 + positionText(tree.mainLine().at(-1)!).length, 0);
+  const fitting = (texts: Record<string, string>) => {
+    const size = 3 * JSON.stringify(texts).length; // in UTF-8, at most
+    if (size > left) return {};
+    left -= size;
+    return texts;
+  };
+  const headers = new Map(trees.map(tree => [tree, fitting(keptHeaders(tree))]));
+  return tree => {
+    const comments = tree.mainLine().slice(0, 2000).map(({ comment }, ply) => [String(ply), comment]);
+    return { headers: headers.get(tree)!, comments: fitting(Object.fromEntries(comments.filter(([, text]) => text))) };
+  };
+}
+
 /** Starts the analysis of all positions of games. */
 export function startStudy(trees: GameTree[]): void {
   const engine = analysisEngine.value;
   studied = trees;
   studiedBy = engine === 'alphabeta' ? engine : (chosenModel.value?.id ?? '');
   if (requestId) connection.forget(requestId);
+  const texts = textsOf(trees);
   requestId = connection.request(
     {
       type: 'study',
@@ -40,6 +61,7 @@ export function startStudy(trees: GameTree[]): void {
         black: tree.headers.black ?? '',
         white: tree.headers.white ?? '',
         ...keptResult(tree),
+        ...texts(tree),
       })),
       nodes: (engine === 'alphabeta' ? studyAlphaBetaNodes : studyNodes).value,
       ...engineFields(engine),

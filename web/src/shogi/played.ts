@@ -16,6 +16,9 @@ const SHOWN: Record<string, keyof Headers> = { event: 'event', start_time: 'date
 /** tsshogi's names of headers that pages don't show. */
 const FURTHER: Record<string, string> = { end_time: 'endDatetime', opening: 'strategy' };
 
+/** The most headers that the server takes. */
+const MAX_HEADERS = 100;
+
 /** Sets a game's headers to those that the server has read. */
 export function applyHeaders(tree: GameTree, headers: Record<string, string>): void {
   for (const [key, value] of Object.entries(headers)) {
@@ -24,6 +27,16 @@ export function applyHeaders(tree: GameTree, headers: Record<string, string>): v
     else if (FURTHER[key]) tree.further.standard.set(FURTHER[key], value);
     else if (key !== 'black' && key !== 'white') tree.further.custom.set(key, value);
   }
+}
+
+/** The headers of a game by the server's names, without the players. */
+export function keptHeaders({ headers, further }: GameTree): Record<string, string> {
+  const found = [
+    ...Object.entries(SHOWN).map(([key, shown]) => [key, headers[shown] ?? '']),
+    ...Object.entries(FURTHER).map(([key, name]) => [key, further.standard.get(name) ?? '']),
+    ...further.custom,
+  ];
+  return Object.fromEntries(found.filter(([, value]) => value).slice(0, MAX_HEADERS));
 }
 
 /** Builds the tree of a game with the scores that the players reported. */
