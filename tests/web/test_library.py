@@ -170,7 +170,8 @@ def test_a_stored_game_is_found_by_player_result_and_position(server: Server) ->
 
 def test_a_game_saved_with_its_record_is_exported_as_the_record_tells_it(server: Server) -> None:
     record = (
-        "開始日時：2024/05/06 10:00:00\n棋戦：名人戦\n場所：羽田\n先手：甲\n後手：乙\n手合割：平手\n"
+        "開始日時：2024/05/06 10:00:00\n棋戦：名人戦\n場所：羽田\n"
+        "先手：甲\n後手：乙\n手合割：平手\n"
         "手数----指手---------消費時間--\n   1 ７六歩(77)   ( 0:07/00:00:07)\n*解説\n"
         "   2 ３四歩(33)   ( 0:09/00:00:09)\n   3 投了\n"
     )
