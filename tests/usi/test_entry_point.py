@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -220,6 +221,10 @@ def test_models_are_never_found_by_the_working_directory(
     (tmp_path / "net.onnx").write_bytes(b"")
     with pytest.raises(models.ModelNotFoundError, match=r"no model net\.onnx: looked for"):
         models.find_model("net.onnx")
+    assert models.find_model("net.onnx", is_typed=True) == str(tmp_path / "net.onnx")
+    missing = re.escape(str(tmp_path / "no.onnx"))
+    with pytest.raises(models.ModelNotFoundError, match=f"looked for {missing}, "):
+        models.find_model("no.onnx", is_typed=True)
     own = tmp_path / "home" / "komadori" / "models"
     own.mkdir(parents=True)
     (own / "net.onnx").write_bytes(b"")

@@ -56,14 +56,13 @@ def network_engine(model: str, threads: int) -> AnalysisEngine:
     from komadori.players.evaluators import load_evaluator
     from komadori.search import PuctOptions
     from komadori.usi.models import ModelDefaultsError, find_model
-    from komadori.usi.options import NetworkOptions, option_table
+    from komadori.usi.options import option_table
 
     options = option_table("model")
-    path = Path(model)
-    options.set("DNN_Model", str(path.resolve()) if model and path.exists() else model)
     options.set("UCT_Threads", str(threads))
     try:
-        found = Path(find_model(options.group(NetworkOptions).model))
+        found = Path(find_model(model, is_typed=True))
+        options.set("DNN_Model", str(found))
         evaluator = load_evaluator(options)
         facts: dict[str, Any] = {"model": found.name, "evaluator": evaluator.name}
         if found.is_file():

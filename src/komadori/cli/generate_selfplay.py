@@ -159,7 +159,7 @@ def command(
 
     _refuse_unused({"openings": openings, **given})
     try:
-        path = model if is_fake(model) or Path(model).exists() else find_model(model)
+        path = model if Path(model).exists() else find_model(model, is_typed=True)
         card = {} if is_fake(path) else inference.card_of(path)
         if coefficient := card.get("eval_coef"):
             given["eval_coef"] = float(coefficient)

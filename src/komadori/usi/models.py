@@ -118,11 +118,12 @@ def places(name: str) -> list[Path]:
     return [path] if path.is_absolute() else [folder / path for folder in model_folders()]
 
 
-def find_model(name: str) -> str:
+def find_model(name: str, *, is_typed: bool = False) -> str:
     """Return the full path of a model (or a fake's name). Raises ModelNotFoundError.
 
-    An empty name means the default: $KOMADORI_MODEL, else `default.onnx` in one of the folders,
-    the last of which is the package's. "default" always means the bundled model.
+    A name typed in a shell (`is_typed`) is first looked up in the working directory. An empty name
+    means the default: $KOMADORI_MODEL, else `default.onnx` in one of the folders, the last of which
+    is the package's. "default" always means the bundled model.
     """
     named = name or os.environ.get(ENVIRONMENT, "")
     if is_fake(named):
@@ -130,6 +131,8 @@ def find_model(name: str) -> str:
     if named == "default":
         return str(model_folders()[-1] / "default.onnx")
     candidates = places(named or "default.onnx")
+    if is_typed and name and not Path(name).is_absolute():
+        candidates.insert(0, Path(name).resolve())
     for candidate in candidates:
         if os.path.exists(candidate):  # noqa: PTH110 - of a folder that can't be read, False
             return str(candidate)
