@@ -482,5 +482,5 @@ def test_a_date_that_the_system_cannot_convert_is_kept(monkeypatch: pytest.Monke
             raise OSError(22, "Invalid argument")  # on Windows, of dates before 1970
 
     monkeypatch.setattr("komadori.web.library.datetime", Datetime)
-    entry = Entry(sfen=Board().sfen(), moves=["7g7f"], started="1950-01-01T00:00:00")
+    entry = Entry(Board().sfen(), ["7g7f"], source="played", started="1950-01-01T00:00:00")
     assert entry.to_game().headers["start_time"] == "1950-01-01T00:00:00"
