@@ -2,8 +2,9 @@
 //
 // Each is an option of the player `alphabeta` (Search.NAME), which `komadori tune` can set and GUIs
 // aren't shown. Scores are in centipawns of a pawn of 90, depths and reductions in plies unless a
-// comment says otherwise. Most values were found by SPSA, 5,680 pairs of games; how, and what they
-// won against those before: docs/results/alphabeta.md, "Tuned by games". Parts that lost are off.
+// comment says otherwise. Most values were found by SPSA, 5,680 pairs of games; some that act deep
+// in the tree were set by games of 300,000 nodes. How, and what they won against those before:
+// docs/results/alphabeta.md, "Tuned by games". Parts that lost are off.
 #pragma once
 
 #include <span>
@@ -18,7 +19,7 @@ namespace komadori::alphabeta {
     X(razor_base, 199, 0, 800)                                                                     \
     X(razor_square, 91, 20, 500)                                                                   \
     /* Reverse futility: margin per ply; what improving takes off it; weight of history, 1/1024 */ \
-    X(reverse_depth, 10, 1, 20)                                                                    \
+    X(reverse_depth, 15, 1, 20)                                                                    \
     X(reverse_margin, 101, 20, 400)                                                                \
     X(reverse_improving, 91, 0, 400)                                                               \
     X(reverse_history, 1, 0, 32)                                                                   \
@@ -26,7 +27,7 @@ namespace komadori::alphabeta {
     X(null_base, 96, -200, 500)                                                                    \
     X(null_per_ply, 13, 0, 100)                                                                    \
     X(null_improving, 54, 0, 200)                                                                  \
-    X(null_reduction, 2944, 1024, 8192)  /* 1/1024 */                                              \
+    X(null_reduction, 6144, 1024, 8192)  /* 1/1024 */                                              \
     X(null_depth_reduction, 334, 0, 512) /* per ply, 1/1024 */                                     \
     X(null_eval_divisor, 187, 50, 800)                                                             \
     X(null_cut_only, 1, 0, 1)                                                                      \
@@ -53,23 +54,23 @@ namespace komadori::alphabeta {
     X(exchange_history, 7, 0, 64) /* of captures, per 1,024 of history */                          \
     X(exchange_quiet, 24, 5, 120)                                                                  \
     X(late_base, 43, 10, 160) /* late move pruning, tenths of a move */                            \
-    X(late_square, 16, 2, 40) /* tenths of a move per depth^2 */                                   \
+    X(late_square, 10, 2, 40) /* tenths of a move per depth^2 */                                   \
     X(keep_last_pv, 0, 0, 1)  /* no pruning along the last iteration's line */                     \
     /* Extensions */                                                                               \
     X(singular_depth, 5, 4, 12)                                                                    \
     X(singular_margin, 25, 4, 160)  /* per ply, 1/16 */                                            \
     X(singular_double, 73, 0, 9999) /* margin of a second ply; 9999: never */                      \
     X(singular_triple, 9999, 0, 9999)                                                              \
-    X(singular_negative, 1, 0, 4) /* if the table's score fails high, too */                       \
-    X(singular_cut, 0, 0, 4)      /* other cut nodes */                                            \
-    X(check_depth, 6, 0, 99)      /* checks are extended from this depth */                        \
+    X(singular_negative, 3, 0, 4) /* if the table's score fails high, too */                       \
+    X(singular_cut, 2, 0, 4)      /* other cut nodes */                                            \
+    X(check_depth, 12, 0, 99)     /* checks are extended from this depth */                        \
     /* Reductions in 1/1024 plies */                                                               \
     X(reduction_log, 238, 100, 500) /* tenths */                                                   \
     X(reduction_base, 994, -1024, 3072)                                                            \
     X(reduction_window, 1107, 0, 2048)                                                             \
     X(reduction_worse, 1219, 0, 3072) /* not improving */                                          \
     X(reduction_was_pv, 900, -1024, 4096)                                                          \
-    X(reduction_cut, 1703, 0, 5120)                                                                \
+    X(reduction_cut, 2600, 0, 5120)                                                                \
     X(reduction_table_capture, 941, -1024, 3072)                                                   \
     X(reduction_pv, 1117, -1024, 4096)                                                             \
     X(reduction_check, 1064, -1024, 4096)                                                          \
