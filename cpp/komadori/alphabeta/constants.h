@@ -41,7 +41,7 @@ namespace komadori::alphabeta {
     X(iterative_pv, 2, 0, 4)                                                                       \
     X(iterative_cut, 1, 0, 4)                                                                      \
     /* Hindsight: depth by the reduction that led here; 0: off */                                  \
-    X(hindsight_more, 3533, 0, 8192) /* one ply more after so large a reduction, 1/1024 */         \
+    X(hindsight_more, 4430, 0, 8192) /* one ply more after so large a reduction, 1/1024 */         \
     X(hindsight_less, 122, 0, 600)   /* one ply less if both evaluations exceed this */            \
     /* Futility of moves */                                                                        \
     X(capture_base, 226, 0, 800)                                                                   \
@@ -66,11 +66,11 @@ namespace komadori::alphabeta {
     X(check_depth, 12, 0, 99)     /* checks are extended from this depth */                        \
     /* Reductions in 1/1024 plies */                                                               \
     X(reduction_log, 238, 100, 500) /* tenths */                                                   \
-    X(reduction_base, 1800, -1024, 3072)                                                           \
+    X(reduction_base, 994, -1024, 3072)                                                            \
     X(reduction_window, 1107, 0, 2048)                                                             \
     X(reduction_worse, 1219, 0, 3072) /* not improving */                                          \
-    X(reduction_was_pv, 2400, -1024, 4096)                                                         \
-    X(reduction_cut, 3300, 0, 5120)                                                                \
+    X(reduction_was_pv, 900, -1024, 4096)                                                          \
+    X(reduction_cut, 2600, 0, 5120)                                                                \
     X(reduction_table_capture, 941, -1024, 3072)                                                   \
     X(reduction_pv, 1117, -1024, 4096)                                                             \
     X(reduction_check, 1064, -1024, 4096)                                                          \
@@ -78,8 +78,8 @@ namespace komadori::alphabeta {
     X(reduction_table_move, 1024, -1024, 4096)                                                     \
     X(reduction_history, 52, 0, 300)           /* per 1,024 of history */                          \
     X(reduction_evasion, 142, -1024, 4096)     /* in check */                                      \
-    X(reduction_table_above, 800, -1024, 4096) /* the table's score above alpha */                 \
-    X(reduction_cut_blind, 800, -1024, 4096)   /* cut nodes without a table move */                \
+    X(reduction_table_above, 213, -1024, 4096) /* the table's score above alpha */                 \
+    X(reduction_cut_blind, 257, -1024, 4096)   /* cut nodes without a table move */                \
     X(capture_history, 9, 0, 128) /* weight of a capture's history as a quiet move's, 1/16 */      \
     X(reduction_history_base, 2412, -20000, 20000)                                                 \
     X(deeper, 39, 0, 9999)  /* re-search a ply deeper if so far above the best; 9999: never */     \
