@@ -642,6 +642,16 @@ def test_a_bad_variation_of_jkf_loses_only_itself(tmp_path: Path) -> None:
         assert "a variation after 0 moves" in games.skipped[0].reason
 
 
+@pytest.mark.parametrize("junk", [5, "x", {"a": 1}, True])
+def test_forks_that_are_no_list_cost_no_game(tmp_path: Path, junk: object) -> None:
+    document = json.loads(_jkf(random_game(3, plies=9), tmp_path))
+    document["moves"][1]["forks"] = junk
+    (tmp_path / "a.jkf").write_text(json.dumps(document))
+    games = read_games(tmp_path / "a.jkf")
+    assert [len(game) for game in games] == [9]
+    assert "not a list of moves" in games.skipped[0].reason
+
+
 def test_many_and_deep_variations_are_read_at_once(tmp_path: Path) -> None:
     shuffle = ["   {} ３八飛(28)", "   {} ７二飛(82)", "   {} ２八飛(38)", "   {} ８二飛(72)"]
     moves = [shuffle[ply % 4].format(ply + 1) for ply in range(1000)]

@@ -17,7 +17,14 @@ from komadori.json_file import parse_table
 from komadori.records.ends import KIF_WORDS, word_of
 from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
-from komadori.records.kif import HEADERS, LINE_OF_PLAY, added_time, read_line_of_play, score_lines
+from komadori.records.kif import (
+    HEADERS,
+    LINE_OF_PLAY,
+    MAX_DEPTH,
+    added_time,
+    read_line_of_play,
+    score_lines,
+)
 from komadori.records.text import take_scores, takes_line
 from komadori.rules import Board, Move
 from komadori.wording import counted
@@ -25,8 +32,6 @@ from komadori.wording import counted
 __all__ = ["documents", "read_game", "write_jkf"]
 
 MAX_MS = 10**9
-#: Deepest nesting of variations, to bound recursion.
-MAX_DEPTH = 100
 
 _ENDS = {
     "RESIGN": End.RESIGN,
@@ -130,7 +135,7 @@ def _read(
     entries = written["moves"]
     game = _read_line({**written, "moves": [_without_forks(entry) for entry in entries]})
     game.initial_sfen = sfen or game.initial_sfen
-    forks = [(ply, fork) for ply, entry in _numbered(entries) for fork in entry.get("forks") or []]
+    forks = [(ply, fork) for ply, entry in _numbered(entries) for fork in _forks_of(entry)]
     if not forks:
         return game, None
     if depth >= MAX_DEPTH:
@@ -159,6 +164,11 @@ def _without_forks(entry: Any) -> Any:
     return {key: value for key, value in entry.items() if key != "forks"}
 
 
+def _forks_of(entry: dict[str, Any]) -> list[Any]:
+    forks = entry.get("forks") or []
+    return forks if isinstance(forks, list) else [forks]
+
+
 def _numbered(entries: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
     """The entries of moves and of the end, with the number of moves before each."""
     moves = 0
@@ -182,7 +192,7 @@ def _with_square(
     square = None
     for number, entry in _numbered(entries):
         if number < ply:
-            square = entry.get("move", {}).get("to", square)
+            square = (entry.get("move") or {}).get("to", square)
     return [{**fork[0], "move": {**move, "to": square}}, *fork[1:]]
 
 

@@ -21,9 +21,9 @@ from komadori.rules import BLACK, HANDICAPS, WHITE, Board, Handicap, RulesError
 
 __all__ = [
     "LINE_OF_PLAY",
+    "MAX_DEPTH",
     "BadLineError",
     "added_time",
-    "read_game",
     "read_line_of_play",
     "score_lines",
     "split_games",
@@ -71,9 +71,9 @@ _RULINGS = {
 }
 
 
-#: Most lines of a game with its variations and comments, to bound memory.
+#: Maximum number of lines of a game with its variations and comments, to bound memory.
 MAX_LINES = 200_000
-#: Deepest nesting of variations, to bound recursion.
+#: Maximum depth of nested variations, to bound recursion.
 MAX_DEPTH = 100
 
 
@@ -143,15 +143,6 @@ class _Parsed:
         board = Board(self.positions[played - 1])
         board.push(board.move_from_move16(self.moves[played - 1]))
         return board
-
-
-def read_game(lines: list[Line]) -> Game:
-    """Read a game with its variations. Raises BadLineError."""
-    game, fault = read_sound_part(lines)
-    if fault is not None:
-        raise fault
-    assert game is not None
-    return game
 
 
 def read_sound_part(lines: list[Line]) -> tuple[Game | None, BadLineError | None]:
