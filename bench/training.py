@@ -44,7 +44,7 @@ def samples_per_s(
     optimizer.param_groups[0]["lr"] = optimizer.param_groups[1]["lr"] = 0.01
     replicas = Replicas(network, compute.replicas)
     workers: Workers = compute.workers()
-    forwards = [compute.compiled(one.outputs) for one in replicas.networks]
+    forwards = [compute.compiled(one) for one in replicas.networks]
 
     def micro_step(size: Size, replica: int, shard: Batch) -> Losses:
         with compute.autocast():

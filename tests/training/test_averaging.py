@@ -41,6 +41,22 @@ def test_swa_never_counts_the_weights_it_starts_from():
     torch.testing.assert_close(averaged.policy.conv.weight, trained.policy.conv.weight)
 
 
+def test_ema_forgets_the_weights_it_starts_from():
+    """With a constant decay of 0.999 the initial weights would have 95 % of it after 50 steps."""
+    trained, averaged = build(), build(1)
+    average = WeightAverage(LoopConfig(ema_decay=0.999), trained, averaged)
+    mean = averaged.policy.conv.weight.detach().clone()
+    for step in range(1, 51):
+        with torch.no_grad():
+            trained.policy.conv.weight.add_(0.1)
+        average.update(step)
+        decay = (1 + step) / (10 + step)
+        mean = decay * mean + (1 - decay) * trained.policy.conv.weight.detach()
+    torch.testing.assert_close(averaged.policy.conv.weight, mean)
+    assert (averaged.policy.conv.weight - build(1).policy.conv.weight).mean() > 3
+    assert average.has_started(0)
+
+
 def test_norms_get_the_statistics_of_their_inputs():
     net = build().train()
     inputs = [tuple(torch.randn(16, *shape) for shape in INTERFACE.inputs) for _ in range(4)]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from training_toys import ToyEncoder, make_config, make_samples
 
 from komadori import nets, training
@@ -73,6 +74,30 @@ def test_the_rest_is_torchs_adamw():
             weight.grad = gradient.clone()
             optimizer.step()
         assert torch.allclose(*weights, atol=1e-6)
+
+
+def test_matrices_of_one_shape_are_orthogonalised_one_by_one():
+    torch.manual_seed(1)
+    matrices = torch.randn(3, 5, 12)
+    each = torch.stack([orthogonalize(matrix) for matrix in matrices])
+    torch.testing.assert_close(orthogonalize(matrices), each)
+    torch.testing.assert_close(orthogonalize(matrices.mT), each.mT)
+    # So a step moves each matrix as a step of that matrix alone.
+    starts = [torch.randn(4, 3, 3, 3) for _ in range(3)] + [torch.randn(6, 2)]
+    gradients = [torch.randn_like(start) for start in starts]
+    together, alone = ([nn.Parameter(start.clone()) for start in starts] for _ in range(2))
+    optimizers = [Muon([{"params": together, "muon": True, "weight_decay": 0.1}])]
+    optimizers += [Muon([{"params": [one], "muon": True, "weight_decay": 0.1}]) for one in alone]
+    for _ in range(2):
+        for parameters in (together, alone):
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter.grad = gradient.clone()
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = 0.1
+            optimizer.step()
+    for a, b in zip(together, alone, strict=True):
+        torch.testing.assert_close(a, b)
 
 
 @pytest.mark.parametrize("name", ["muon"])

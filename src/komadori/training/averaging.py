@@ -13,11 +13,19 @@ from komadori.training.config import LoopConfig
 
 class WeightAverage:
     """Keeps `averaged` as an exponential moving average of `trained` (EMA), or as the mean of its
-    weights at every `swa_every`-th step from `swa_start` (SWA, arXiv 1803.05407)."""
+    weights at every `swa_every`-th step from `swa_start` (SWA, arXiv 1803.05407).
+
+    The decay of step n is at most (1 + n) / (10 + n), so that the initial weights leave a short
+    run's average too.
+    """
 
     def __init__(self, config: LoopConfig, trained: Network, averaged: Network) -> None:
         self.config, self.trained, self.averaged = config, trained, averaged
         self._first = config.swa_start or config.swa_every
+        target = trained.state_dict()
+        pairs = [(mean, target[name]) for name, mean in averaged.state_dict().items()]
+        self._floats = [(mean, new) for mean, new in pairs if mean.is_floating_point()]
+        self._others = [(mean, new) for mean, new in pairs if not mean.is_floating_point()]
 
     def has_started(self, step: int) -> bool:
         """Whether the average has any weights after `step` steps."""
@@ -33,13 +41,11 @@ class WeightAverage:
                 return
             weight = 1 / (taken + 1)
         else:
-            weight = 1 - config.ema_decay
-        target = self.trained.state_dict()
-        for name, mean in self.averaged.state_dict().items():
-            if mean.is_floating_point():
-                mean.lerp_(target[name], weight)
-            else:
-                mean.copy_(target[name])
+            weight = 1 - min(config.ema_decay, (1 + step) / (10 + step))
+        means, news = zip(*self._floats, strict=True)
+        torch._foreach_lerp_(means, news, weight)
+        for mean, new in self._others:
+            mean.copy_(new)
 
 
 @torch.no_grad()

@@ -292,10 +292,10 @@ class DeviceConfig:
     """device: auto, cpu, cuda, cuda:1, mps. precision: auto, float32, bfloat16, or float16
     with loss scaling.
 
-    compile: mode of torch.compile for the forward pass: none, default, reduce-overhead,
-    max-autotune. threads: torch threads on the CPU; 0 for torch's default, at most the CPUs of this
-    process. replicas: data-parallel shards of a batch on the CPU; 0 for one per thread, at most
-    four.
+    compile: mode of torch.compile for training steps: none, default (block by block),
+    reduce-overhead, max-autotune. threads: torch threads on the CPU; 0 for torch's default, at most
+    the CPUs of this process. replicas: data-parallel shards of a batch on the CPU; 0 for one per
+    thread, at most four.
     """
 
     device: str = "auto"

@@ -80,7 +80,7 @@ def _train(
     run = Run(setup, folder)
     config, compute, world, optimizer = setup.config, setup.compute, setup.world, setup.optimizer
     loop, budget, trained, scaler = config.loop, run.budget, setup.trained, setup.scaler
-    forwards = [compute.compiled(network.outputs) for network in run.replicas.networks]
+    forwards = [compute.compiled(network) for network in run.replicas.networks]
     batches, workers = setup.loader.batches(run.at.cursor), compute.workers()
 
     def micro_step(loss_config: LossConfig, size: Size, replica: int, shard: Batch) -> Losses:

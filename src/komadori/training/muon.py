@@ -26,17 +26,17 @@ ITERATIONS = 5
 def orthogonalize(matrix: Tensor, iterations: int = ITERATIONS) -> Tensor:
     """Approximate U V^T of the singular value decomposition U S V^T; singular values 0.7 to 1.2.
 
-    matrix: [rows, columns], any float dtype; computed in bfloat16 on a GPU.
+    matrix: [..., rows, columns], one or a batch, any float dtype; computed in bfloat16 on a GPU.
     """
     x = matrix.bfloat16() if matrix.is_cuda else matrix.float()
-    is_tall = x.shape[0] > x.shape[1]
+    is_tall = x.shape[-2] > x.shape[-1]
     if is_tall:
-        x = x.T
-    x = x / (x.norm() + 1e-7)
+        x = x.mT
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(iterations):
-        gram = x @ x.T
+        gram = x @ x.mT
         x = _A * x + (_B * gram + _C * gram @ gram) @ x
-    result: Tensor = (x.T if is_tall else x).to(matrix.dtype)
+    result: Tensor = (x.mT if is_tall else x).to(matrix.dtype)
     return result
 
 
@@ -72,36 +72,50 @@ class Muon(torch.optim.Optimizer):
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         loss = None if closure is None else closure()
         for group in self.param_groups:
-            update = self._muon if group["muon"] else self._adamw
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    parameter.mul_(1 - group["lr"] * group["weight_decay"])
-                    update(parameter, parameter.grad, group)
+            parameters = [p for p in group["params"] if p.grad is not None]
+            if parameters:
+                torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
+                update = self._muon if group["muon"] else self._adamw
+                update(parameters, [p.grad for p in parameters], group)
         return loss
 
-    def _muon(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
-        if not state:
-            state["momentum"] = torch.zeros_like(parameter)
-        momentum = state["momentum"]
-        momentum.lerp_(gradient, 1 - group["momentum"])
-        direction = gradient.lerp(momentum, group["momentum"])
-        matrix = direction.flatten(1)
-        update = orthogonalize(matrix)
-        scale = 0.2 * max(matrix.shape) ** 0.5
-        parameter.add_(update.view_as(direction), alpha=-group["lr"] * scale)
+    def _muon(
+        self, parameters: list[Tensor], gradients: list[Tensor], group: dict[str, Any]
+    ) -> None:
+        for new in (p for p in parameters if not self.state[p]):
+            self.state[new]["momentum"] = torch.zeros_like(new)
+        momenta = [self.state[p]["momentum"] for p in parameters]
+        torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
+        directions = torch._foreach_lerp(gradients, momenta, group["momentum"])
+        # Matrices of one shape are one batch: a GPU takes as long for one as for many.
+        same_shape: dict[torch.Size, list[int]] = {}
+        for index, direction in enumerate(directions):
+            same_shape.setdefault(direction.shape, []).append(index)
+        for shape, indices in same_shape.items():
+            matrices = torch.stack([directions[index].flatten(1) for index in indices])
+            scale = 0.2 * max(matrices.shape[1:]) ** 0.5
+            updates = [update.view(shape) for update in orthogonalize(matrices)]
+            of_shape = [parameters[index] for index in indices]
+            torch._foreach_add_(of_shape, updates, alpha=-group["lr"] * scale)
 
-    def _adamw(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
-        if not state:
-            state["step"] = torch.zeros(())
-            state["exp_avg"] = torch.zeros_like(parameter)
-            state["exp_avg_sq"] = torch.zeros_like(parameter)
-        state["step"] += 1
+    def _adamw(
+        self, parameters: list[Tensor], gradients: list[Tensor], group: dict[str, Any]
+    ) -> None:
+        for new in (p for p in parameters if not self.state[p]):
+            self.state[new]["step"] = torch.zeros(())
+            self.state[new]["exp_avg"] = torch.zeros_like(new)
+            self.state[new]["exp_avg_sq"] = torch.zeros_like(new)
+        states = [self.state[p] for p in parameters]
+        means = [state["exp_avg"] for state in states]
+        squares = [state["exp_avg_sq"] for state in states]
         first, second = group["betas"]
-        state["exp_avg"].lerp_(gradient, 1 - first)
-        state["exp_avg_sq"].mul_(second).addcmul_(gradient, gradient, value=1 - second)
-        step = float(state["step"])
-        size = group["lr"] / (1 - first**step)
-        root = (state["exp_avg_sq"] / (1 - second**step)).sqrt_().add_(group["eps"])
-        parameter.addcdiv_(state["exp_avg"], root, value=-size)
+        torch._foreach_lerp_(means, gradients, 1 - first)
+        torch._foreach_mul_(squares, second)
+        torch._foreach_addcmul_(squares, gradients, gradients, value=1 - second)
+        torch._foreach_add_([state["step"] for state in states], 1)
+        steps = [float(state["step"]) for state in states]
+        roots = torch._foreach_div(squares, [1 - second**step for step in steps])
+        torch._foreach_sqrt_(roots)
+        torch._foreach_add_(roots, group["eps"])
+        sizes = [-group["lr"] / (1 - first**step) for step in steps]
+        torch._foreach_addcdiv_(parameters, means, roots, sizes)

@@ -142,14 +142,15 @@ class Run:
         started = time.monotonic()
         self._estimate_norms()
         config = setup.config
-        self.metrics = evaluate(
-            self.model,
-            setup.split.test,
-            setup.encoder,
-            config.loss,
-            setup.compute,
-            config.loop.test_batch_size,
-        )
+        with setup.compute.eager():
+            self.metrics = evaluate(
+                self.model,
+                setup.split.test,
+                setup.encoder,
+                config.loss,
+                setup.compute,
+                config.loop.test_batch_size,
+            )
         self.guard.check_test(self.metrics.loss, self.at.step)
         self._metrics_step = self.at.step
         self._since += time.monotonic() - started  # samples/s leave the test out
@@ -175,7 +176,7 @@ class Run:
         trained, compute = self.setup.trained, self.setup.compute
         trained.eval()
         try:
-            with compute.autocast():
+            with compute.eager(), compute.autocast():
                 return trained.outputs(*compute.inputs(batch))
         finally:
             trained.train()
