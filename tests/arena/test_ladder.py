@@ -126,6 +126,8 @@ def test_bad_input_is_one_line(path: Path, tmp_path: Path) -> None:
         (run("add", path, "mat", "random"), "has a player 'mat' already"),
         (run("add", path, "", "random"), "no name"),
         (run("add", path, "x", "nonsense:"), "is no player"),
+        (run("add", path, "x", "alphabeta?Thread=1"), "no option 'Thread'"),
+        (run("add", path, "x", "alphabeta?Threads=0"), "0 isn't between 1 and 512"),
         (run("add", path, "x", "random", "--elo", "nan"), "finite"),
         (run("show", tmp_path / "none.db"), "no such ladder"),
         (run("show", write(tmp_path / "y" / "z.db", "junk" * 999) / "z.db"), "not a ladder"),
@@ -134,6 +136,8 @@ def test_bad_input_is_one_line(path: Path, tmp_path: Path) -> None:
         assert result.exit_code != 0
         assert message in result.output
         assert "Traceback" not in result.output
+    with Ladder(path) as ladder:
+        assert "x" not in [player.name for player in ladder.players()]
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ import komadori
 from komadori import arena
 from komadori.arena.cluster import MatchWorker
 from komadori.arena.game import Conditions, GameRecord, Reason, judge, play_game
-from komadori.arena.limits import check_limits
+from komadori.arena.limits import check_players
 from komadori.arena.match import _names
 from komadori.arena.openings import (
     Opening,
@@ -735,7 +735,20 @@ def test_limits_that_an_engine_does_not_support_are_refused_first(
     with pytest.raises(ValueError, match=f"{player} .*nodes"):
         arena.play_match(player, "random", games=2, nodes=100, out=tmp_path / "match")
     assert not (tmp_path / "match").exists()
-    check_limits(Conditions(nodes=100), [f"{player}?movetime=10"])
+    check_players(Conditions(nodes=100), [f"{player}?movetime=10"])
+    done = CliRunner().invoke(group, ["match", player, "random", "--nodes", "100"])
+    assert done.exit_code == 2, done.output
+
+
+def test_openings_that_an_engine_does_not_play_are_refused_first(tmp_path: Path) -> None:
+    openings = tmp_path / "openings.sfen"
+    openings.write_text("sfen lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1\n")
+    line = ["match", "gnushogi", "random", "--openings", str(openings), "--games", "2"]
+    done = CliRunner().invoke(group, [*line, "--out", str(tmp_path / "match")])
+    assert done.exit_code == 2, done.output
+    assert "gnushogi plays from the start position only" in done.output
+    assert not (tmp_path / "match" / "games.jsonl").exists()
+    check_players(Conditions(), ["gnushogi"], [STARTPOS, STARTPOS.removesuffix(" 1")])
 
 
 def test_a_worker_of_a_cluster_returns_games_that_the_head_can_read() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from komadori.players import PlayerSpec, PlayerSpecError, evaluators, fingerprint, make
+from komadori.players import PlayerSpec, PlayerSpecError, check, evaluators, fingerprint, make
 from komadori.players.player import Decision
 from komadori.players.searching import SearchPlayer
 from komadori.players.simple import PIECE_CP, gain_cp, material_cp
@@ -81,8 +81,23 @@ def test_grammar(text: str, expected: PlayerSpec) -> None:
     ],
 )
 def test_bad_specifications_are_named(text: str, message: str) -> None:
-    with pytest.raises(PlayerSpecError, match=message):
-        make(text)
+    for function in (check, make):
+        with pytest.raises(PlayerSpecError, match=message):
+            function(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model:no/such.onnx?threads=1&batch=8&C_init=150&name=x",
+        "policy:no/such.onnx?temperature=0.5",
+        "alphabeta?eval=nnue&weights=no-such&nodes=5",
+        "usi:no-such?Threads=0",
+        "gnushogi?depth=3",
+    ],
+)
+def test_a_specification_is_checked_without_its_files(text: str) -> None:
+    check(text)
 
 
 def test_a_path_alone_is_a_model(tmp_path: Path) -> None:

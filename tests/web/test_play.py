@@ -193,6 +193,7 @@ def test_a_handicap_game_is_not_resigned_at_the_start(server: Server) -> None:
         ({"white": {"kind": "engine", "player": "model:../../x"}}, "unknown_model"),
         ({"white": {**RANDOM, "elo": 1500.0}}, "not_possible"),
         ({"position": "startpos moves 1a1b"}, "bad_position"),
+        ({"white": {"kind": "engine", "player": "gnushogi"}, "position": KINGS}, "not_possible"),
         ({"clock": {"main_ms": 1, "byoyomi_ms": 1, "increment_ms": 1}}, "not_possible"),
     ],
 )

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from komadori.arena.game import Conditions, GameRecord
-from komadori.arena.limits import check_limits
+from komadori.arena.limits import check_players
 from komadori.arena.openings import (
     Opening,
     choose,
@@ -161,16 +161,16 @@ class Ladder:
     def add(
         self, name: str, spec: str, anchor_elo: float | None = None, note: str = ""
     ) -> LadderPlayer:
-        """Add a player. Raises PlayerSpecError, LadderError if the name is taken, or ValueError if
-        the player is known not to support the ladder's limits."""
-        from komadori.players import PlayerSpec, fingerprint
+        """Add a player. Raises LadderError if the name is taken, and PlayerSpecError, also if the
+        player is known not to support the ladder's limits or openings."""
+        from komadori.players import fingerprint
 
         if not name.strip() or not name.isprintable():
             raise LadderError(f"{name!r} is no name: it must be printable and not blank")
         if anchor_elo is not None and not math.isfinite(anchor_elo):
             raise LadderError(f"{name}: a rating is a finite number")
-        PlayerSpec.parse(spec)
-        check_limits(self.settings.conditions, [spec])
+        starts = {opening.sfen for opening in self.settings.openings}
+        check_players(self.settings.conditions, [spec], starts)
         files = json.dumps(fingerprint(spec))
         self._insert_player(name, spec, files, anchor_elo, note)
         return self.player(name)

@@ -1,8 +1,9 @@
-"""The limits that a match's players search under: their own, the match's, or the default."""
+"""The limits that a match's players search under: their own, the match's, or the default; and what
+is refused before a match."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from komadori.arena.game import Conditions, limits_text
 from komadori.arena.workers import PlayerSource
@@ -27,16 +28,25 @@ def describe(conditions: Conditions, sources: Sequence[PlayerSource], names: Seq
     return conditions.described(", ".join(f"{name}: {text or 'the clock'}" for name, text in known))
 
 
-def check_limits(conditions: Conditions, sources: Sequence[PlayerSource]) -> None:
-    """Raise ValueError if an engine is known not to support its limits."""
-    from komadori.players import PlayerSpec
+def check_players(
+    conditions: Conditions, sources: Sequence[PlayerSource], starts: Collection[str] = ()
+) -> None:
+    """Raise PlayerSpecError if a player is known not to have its options, or not to support its
+    limits or games from one of the positions `starts` (SFEN)."""
+    from komadori import players
+    from komadori.players import PlayerSpec, PlayerSpecError
+    from komadori.rules import Board
     from komadori.usi import adapters
 
     for source in sources:
         if isinstance(source, str):
             spec = PlayerSpec.parse(source)
-            if problem := adapters.unsupported(spec.kind, _command(conditions, spec.limits)):
-                raise ValueError(f"{spec.name} {problem}")
+            players.check(spec)
+            problem = adapters.unsupported(spec.kind, _command(conditions, spec.limits))
+            for sfen in starts:
+                problem = problem or adapters.unsupported_start(spec.kind, Board(sfen).sfen())
+            if problem:
+                raise PlayerSpecError(f"{spec.name} {problem}")
 
 
 def _text(conditions: Conditions, source: PlayerSource) -> str | None:

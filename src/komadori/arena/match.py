@@ -13,7 +13,7 @@ from typing import Any
 
 from komadori.arena import elo
 from komadori.arena.game import Conditions, GameRecord
-from komadori.arena.limits import check_limits, describe
+from komadori.arena.limits import check_players, describe
 from komadori.arena.openings import Opening, choose, random_openings
 from komadori.arena.page import write_page
 from komadori.arena.store import MatchStore, check_record_suffix
@@ -198,7 +198,7 @@ def play_match(
     else:
         chosen = choose(openings, pair_count, seed)
     sources = (a, b)
-    check_limits(conditions, sources)
+    check_players(conditions, sources, {opening.sfen for opening in chosen})
     labels = names or _names(sources)
     described = describe(conditions, sources, labels)
     result = MatchResult(labels, conditions, described, sprt=sprt)

@@ -20,7 +20,7 @@ from typing import Any
 
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.journal import Journal
-from komadori.arena.limits import check_limits, describe
+from komadori.arena.limits import check_players, describe
 from komadori.arena.openings import Opening, choose, random_openings, read_openings
 from komadori.arena.page import fill_template
 from komadori.arena.spsa import LARGEST, Parameter, Spsa, Trial
@@ -225,7 +225,9 @@ def tune(
 
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
-    check_limits(config.conditions, [player, config.opponent] if config.opponent else [player])
+    openings = _openings(config)
+    sources = [player, config.opponent] if config.opponent else [player]
+    check_players(config.conditions, sources, {opening.sfen for opening in openings})
     spsa = Spsa(
         config.parameters, config.pairs, config.seed, config.alpha, config.gamma, config.stability
     )
@@ -233,7 +235,6 @@ def tune(
     if config.opponent:
         players.make(config.opponent).close()
     tuning = Tuning(player, config, spsa, [(0, dict(spsa.theta))])
-    openings = _openings(config)
     folder = Path(out)
     with Journal(folder, "tune.jsonl", _terms(player, config, openings)) as journal:
         for number, row in enumerate(journal.rows(), 2):

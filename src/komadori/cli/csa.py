@@ -86,6 +86,8 @@ def command(
             )
         finally:
             made.close()
+    except players.PlayerSpecError as error:
+        raise click.UsageError(str(error)) from error
     except (ValueError, EngineError, CsaLoginError, OSError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:

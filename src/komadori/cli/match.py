@@ -85,7 +85,7 @@ def command(
     from komadori.arena.openings import RANDOM_PLIES, distinct, source_text
     from komadori.arena.store import check_record_suffix
     from komadori.cluster import ClusterError
-    from komadori.players import PlayerSpec
+    from komadori.players import PlayerSpec, PlayerSpecError
     from komadori.usi.client import EngineError
 
     terminal = console()
@@ -142,6 +142,8 @@ def command(
                     ray=ray,
                 )
             )
+    except PlayerSpecError as error:
+        raise click.UsageError(str(error)) from error
     except (ValueError, EngineError, arena.WorkerError, ClusterError, OSError) as error:
         raise click.ClickException(str(error)) from error
     _report(terminal, result, seed, source_text(openings, opening_plies), folder)

@@ -149,7 +149,7 @@ def command(
     interrupt.hint("the same command resumes")
     from komadori import arena
     from komadori.arena.tune import read_config, tune
-    from komadori.players import PlayerSpec
+    from komadori.players import PlayerSpec, PlayerSpecError
     from komadori.usi.client import EngineError
 
     terminal = console()
@@ -171,6 +171,8 @@ def command(
             )
             show(tuning)
             live.update(Group(_table(tuning), bar))  # whole; the terminal scrolls
+    except PlayerSpecError as error:
+        raise click.UsageError(str(error)) from error
     except (ValueError, EngineError, arena.WorkerError, OSError) as error:
         raise click.ClickException(str(error)) from error
     for line in (

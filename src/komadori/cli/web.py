@@ -50,13 +50,18 @@ def command(
         raise click.ClickException(
             f"the package {error.name} is missing: {install_line('web')}"
         ) from error
-    from komadori.players import PlayerSpecError
+    from komadori.players import PlayerSpecError, check
     from komadori.web.errors import RefusedError
     from komadori.web.folders import Folders
     from komadori.web.library import Library
     from komadori.web.models import Models
     from komadori.web.session import Hub
 
+    try:
+        for spec in player:
+            check(spec)
+    except PlayerSpecError as error:
+        raise click.UsageError(f"--player: {error}") from error
     name = str(Path(model).resolve()) if model and Path(model).exists() else model
     places = Folders(folders or (Path.cwd(),))
     models = Models(places, name, threads)
@@ -66,8 +71,6 @@ def command(
         hub = Hub(models, places, Library(library), players=player, is_lan=lan)
     except RefusedError as error:  # of the library
         raise click.ClickException(str(error)) from error
-    except PlayerSpecError as error:
-        raise click.ClickException(f"--player: {error}") from error
     try:
         address = bind(port, lan)
     except OSError as error:

@@ -22,9 +22,26 @@ __all__ = [
     "PlayerSpec",
     "PlayerSpecError",
     "Tunable",
+    "check",
     "fingerprint",
     "make",
 ]
+
+
+def check(spec: str | PlayerSpec) -> None:
+    """Check what a specification says of a built-in player's options, without building the player.
+
+    Raises PlayerSpecError. The options of other engines are known once they run.
+    """
+    check_type("spec", spec, str, PlayerSpec)
+    parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
+    if parsed.kind in ("material", "random"):
+        if unknown := ", ".join(parsed.own_options):
+            raise PlayerSpecError(f"{parsed.kind} has no option {unknown}")
+    elif parsed.kind in ("alphabeta", "model", "policy", "one-ply"):
+        from komadori.players.searching import options_of
+
+        options_of(parsed)
 
 
 def make(spec: str | PlayerSpec) -> Player:
@@ -38,8 +55,7 @@ def make(spec: str | PlayerSpec) -> Player:
     if parsed.kind in ("material", "random"):
         from komadori.players.simple import MaterialPlayer, RandomPlayer
 
-        if unknown := ", ".join(parsed.own_options):
-            raise PlayerSpecError(f"{parsed.kind} has no option {unknown}")
+        check(parsed)
         simple = MaterialPlayer if parsed.kind == "material" else RandomPlayer
         return simple(parsed.name, parsed.number("seed"))
     if parsed.kind in ("model", "policy", "one-ply"):

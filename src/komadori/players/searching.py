@@ -254,17 +254,38 @@ class PlayerSearcher:
         self._player.close()
 
 
+def options_of(spec: PlayerSpec) -> OptionTable:
+    """Return the options of a player with a searcher as its specification sets them.
+
+    Raises PlayerSpecError.
+    """
+    options = option_table(spec.kind)
+    if spec.kind in ("alphabeta", "model"):
+        options.set("USI_Hash", str(PLAYER_HASH_MB))
+    if spec.kind != "alphabeta":
+        options.set("DNN_Model", _resolve_path(spec.argument))
+    if spec.kind == "policy":
+        _temperature(spec)
+    own = _long_names(spec)
+    if spec.kind == "alphabeta" and "PolicyModel" in own:
+        own["PolicyModel"] = _resolve_path(own["PolicyModel"])
+    _preset(options, spec.kind, own)
+    return options
+
+
+def _long_names(spec: PlayerSpec) -> dict[str, str]:
+    """Return the searcher's own options by their USI names."""
+    short = SEARCHERS[spec.kind].short
+    return {
+        short.get(name, name): value
+        for name, value in spec.own_options.items()
+        if (spec.kind, name) != ("policy", "temperature")
+    }
+
+
 def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
     """Build an `alphabeta` player."""
-    options = option_table("alphabeta")
-    options.set("USI_Hash", str(PLAYER_HASH_MB))
-    own = {
-        SEARCHERS["alphabeta"].short.get(name, name): value
-        for name, value in spec.own_options.items()
-    }
-    if "PolicyModel" in own:
-        own["PolicyModel"] = _resolve_path(own["PolicyModel"])
-    _preset(options, "alphabeta", own)
+    options = options_of(spec)
     policy = load_policy(options)
     try:
         searcher = SEARCHERS["alphabeta"].make(policy, options)
@@ -280,22 +301,15 @@ def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
         spec.name,
         spec.limits,
         on_close,
-        _sets_draw_ply(options, own),
+        _sets_draw_ply(options, _long_names(spec)),
         ChangingOptions("alphabeta", searcher, options),
     )
 
 
 def make_network_player(spec: PlayerSpec) -> SearchPlayer:
     """Build a `model:`, `policy:` or `one-ply:` player."""
-    own = dict(spec.own_options)
-    temperature = _temperature(own.pop("temperature", "0")) if spec.kind == "policy" else 0.0
-    options = option_table(spec.kind)
-    if spec.kind == "model":
-        options.set("USI_Hash", str(PLAYER_HASH_MB))
-    options.set("DNN_Model", _resolve_path(spec.argument))
-    _preset(
-        options, spec.kind, {SEARCHERS[spec.kind].short.get(name, name): own[name] for name in own}
-    )
+    options = options_of(spec)
+    temperature = _temperature(spec) if spec.kind == "policy" else 0.0
     evaluator = load_evaluator(options)
     if spec.kind == "model":
         searcher = SEARCHERS["model"].make(evaluator, options)
@@ -304,7 +318,7 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
             spec.name,
             spec.limits,
             evaluator.close,
-            _sets_draw_ply(options, own),
+            _sets_draw_ply(options, _long_names(spec)),
             ChangingOptions("model", searcher, options),
         )
 
@@ -322,7 +336,8 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
     return LookPlayer(make, spec.name, evaluator.close)
 
 
-def _temperature(text: str) -> float:
+def _temperature(spec: PlayerSpec) -> float:
+    text = spec.own_options.get("temperature", "0")
     try:
         value = float(text)
     except ValueError:

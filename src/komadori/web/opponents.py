@@ -168,6 +168,13 @@ class Opponents:
             raise RefusedError("failed", f"{opponent.player}: {reason_of(error)}") from error
         return SeatedPlayer(player, player.name, limits)
 
+    def check_start(self, opponent: Opponent, sfen: str) -> None:
+        """Raise RefusedError if the player is known not to play games from a position."""
+        spec = self._specs.get(opponent.player)
+        kind = spec.kind if spec else opponent.player
+        if problem := adapters.unsupported_start(kind, sfen):
+            raise RefusedError("not_possible", f"{spec.name if spec else kind} {problem}")
+
     def _at_elo(self, opponent: Opponent) -> tuple[int | None, float]:
         """Return playouts and temperature of the level with the nearest rating."""
         info = next((p for p in self.list().players if p.id == opponent.player), None)

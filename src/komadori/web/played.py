@@ -15,6 +15,7 @@ from typing import Literal
 
 from komadori.arena.game import Conditions, charge, judge
 from komadori.players import Decision
+from komadori.players.external import start_sfen
 from komadori.players.player import effective_limits
 from komadori.rules import DECLARATION_POINTS, HANDICAPS, Board
 from komadori.usi.client import EngineError
@@ -488,7 +489,10 @@ class Games:
         """Create a game; `PlayedGame.begin` starts it. Raises RefusedError."""
         if len(self._games) >= MAX_GAMES:
             raise RefusedError("too_many", f"{MAX_GAMES} games are being played")
-        read_position(request.position)
+        start = start_sfen(read_position(request.position))
+        for player in (request.black, request.white):
+            if isinstance(player, Opponent):
+                self._opponents.check_start(player, start)
         clock = request.clock
         if clock is not None and clock.byoyomi_ms and clock.increment_ms:
             raise RefusedError("not_possible", "a clock has byoyomi or an increment, not both")

@@ -29,11 +29,22 @@ def program(name: str) -> str | None:
 def unsupported(name: str, go: GoCommand) -> str:
     """Return why an adapter's engine doesn't support a command's limits; "" if it does or isn't
     known not to."""
+    return _problem(name, "unsupported", go)
+
+
+def unsupported_start(name: str, sfen: str) -> str:
+    """Return why an adapter's engine doesn't play games from a position; "" if it does or isn't
+    known not to."""
+    return _problem(name, "unsupported_start", sfen)
+
+
+def _problem(name: str, function: str, argument: GoCommand | str) -> str:
+    """Return what a function of an adapter's module finds; "" without such a function."""
     if name not in ADAPTERS:
         return ""
     module = importlib.import_module(f"{__name__}.{ADAPTERS[name][0]}")
-    check = getattr(module, "unsupported", None)
-    return str(check(go)) if check else ""
+    check = getattr(module, function, None)
+    return str(check(argument)) if check else ""
 
 
 def start(name: str, options: Mapping[str, str] | None = None, path: str = "") -> ExternalEngine:

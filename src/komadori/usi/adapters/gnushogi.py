@@ -28,6 +28,11 @@ def unsupported(go: GoCommand) -> str:
     return "can't be limited by nodes; give depth" if go.nodes is not None else ""
 
 
+def unsupported_start(sfen: str) -> str:
+    """Return why the engine doesn't play games from a position; "" if it does."""
+    return "" if sfen == STARTPOS else "plays from the start position only"
+
+
 class GnuShogi:
     """Keeps the game on the engine's board and sends only new moves."""
 
@@ -48,9 +53,7 @@ class GnuShogi:
 
     def think(self, sfen: str, moves: Sequence[str], go: GoCommand, limit_s: float) -> Thought:
         """As `ExternalEngine.think`. The caller must check that the move is legal."""
-        if sfen != STARTPOS:
-            raise EngineError("gnushogi plays from the start position only")
-        if problem := unsupported(go):
+        if problem := unsupported_start(sfen) or unsupported(go):
             raise EngineError(f"gnushogi {problem}")
         start = time.monotonic()
         deadline = start + limit_s
