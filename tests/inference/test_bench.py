@@ -89,3 +89,26 @@ def test_a_full_disk_is_named_and_temporary_names_are_not(
     done = CliRunner().invoke(command, arguments)
     assert done.exit_code == 1
     assert done.output.splitlines()[-1] == f"Error: tiny.onnx: int8: {full}"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("inference --backend torch", "--backend torch is for a run or a model folder"),
+        ("inference --model FILE --backend torch", "--backend torch is for a run"),
+        ("inference --model FOLDER --backend openvino", "--backend openvino is for an ONNX file"),
+        ("inference --model FOLDER --int8", "--int8 is for an ONNX file"),
+        ("inference --model FILE --net 1x8", "--net is the size of a random network"),
+        ("search --model FILE --net 1x8", "--net is the size of a random network"),
+        ("search --model FOLDER --precision int8", "--precision int8 is for an ONNX file"),
+        ("search --model FOLDER --beside-onnxruntime", "--beside-onnxruntime is for an ONNX file"),
+    ],
+)
+def test_options_for_another_kind_of_model_are_refused_first(
+    line: str, message: str, model: Path, tmp_path: Path
+) -> None:
+    words = line.replace("FILE", str(model)).replace("FOLDER", str(tmp_path)).split()
+    done = CliRunner().invoke(command, words)
+    assert done.exit_code == 2, done.output
+    assert message in done.output
+    assert "positions/s" not in done.output

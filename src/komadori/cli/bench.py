@@ -14,7 +14,8 @@ import click
 
 from komadori.cli.bench_alphabeta import command as alphabeta
 from komadori.cli.console import say
-from komadori.cli.network_options import BACKEND, PRECISIONS
+from komadori.cli.given import first_given
+from komadori.cli.network_options import BACKEND, FILE_BACKENDS, PRECISIONS
 from komadori.cli.numbers import BATCH_OR_AUTO, MAX_BATCH
 from komadori.inference import Evaluator
 from komadori.inference.measure import Setting, compare, recommend
@@ -35,7 +36,11 @@ SECONDS = click.FloatRange(min=0, min_open=True, max=86_400)
 
 def _model_options(function: Any) -> Any:
     for option in (
-        click.option("--model", type=click.Path(exists=True, path_type=Path), help="An ONNX file."),
+        click.option(
+            "--model",
+            type=click.Path(exists=True, path_type=Path),
+            help="An ONNX file, a run or a model folder.",
+        ),
         click.option(
             "--net",
             default="5x64",
@@ -52,6 +57,8 @@ def _model_options(function: Any) -> Any:
 def _model_file(model: Path | None, net: str, channels2: str | int) -> Iterator[Path]:
     """Provide the given model, or a temporary random one of the given size."""
     if model is not None:
+        if first_given("net"):
+            raise click.UsageError("--net is the size of a random network: leave out --model")
         yield model
         return
     from komadori.inference.synthetic import write_random_resnet
@@ -72,6 +79,12 @@ def _model_file(model: Path | None, net: str, channels2: str | int) -> Iterator[
                 f"temporary files in {place}: {error.strerror or error}"
             ) from error
         yield path
+
+
+def _check_file(model: Path | None, option: str) -> None:
+    """Raise UsageError for an option of files if the model is a folder."""
+    if model is not None and model.is_dir():
+        raise click.UsageError(f"{option} is for an ONNX file; {model} is a folder")
 
 
 @contextmanager
@@ -129,6 +142,16 @@ def inference(
     """
     from komadori.inference import ModelError, available_threads
 
+    if with_int8:
+        _check_file(model, "--int8")
+    if backend in FILE_BACKENDS:
+        _check_file(model, f"--backend {backend}")
+    elif backend != "auto" and (model is None or model.is_file()):
+        raise click.UsageError(
+            f"--backend {backend} is for a run or a model folder: give it with --model"
+        )
+    if backend == "onnxruntime" and model is not None and model.suffix == ".xml":
+        raise click.UsageError(f"--backend {backend} is for an ONNX file; {model} isn't one")
     sizes = _numbers(batches, "--batches")
     counts = _numbers(streams, "--streams") if streams else sorted({1, available_threads()})
     speeds: dict[Setting, float] = {}
@@ -242,6 +265,12 @@ def search(
     from komadori.search.measure import POSITIONS, measure_search
     from komadori.search.options import PuctOptions
 
+    if precision == "int8":
+        _check_file(model, "--precision int8")
+    if beside_onnxruntime:
+        _check_file(model, "--beside-onnxruntime")
+        if model is not None and model.suffix == ".xml":
+            raise click.UsageError(f"--beside-onnxruntime is for an ONNX file; {model} isn't one")
     chosen = dict(list(POSITIONS.items())[: positions or None])
     with ExitStack() as files:
         original = files.enter_context(_model_file(model, net, channels2))

@@ -11,7 +11,7 @@ import click
 
 from komadori.cli.console import say
 from komadori.cli.given import first_given
-from komadori.cli.network_options import BACKEND, DEVICE
+from komadori.cli.network_options import DEVICE, FILE_BACKEND
 from komadori.json_file import read_table
 
 if TYPE_CHECKING:
@@ -58,7 +58,11 @@ class _Model(click.Path):
     help="Device for a run: auto, cpu, cuda, mps.",
 )
 @click.option(
-    "--backend", default="auto", show_default=True, type=BACKEND, help="Backend for an ONNX file."
+    "--backend",
+    default="auto",
+    show_default=True,
+    type=FILE_BACKEND,
+    help="Backend for an ONNX file.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(

@@ -28,5 +28,8 @@ class Device(click.ParamType[str]):
 
 DEVICE = Device()
 BACKEND = click.Choice(("auto", *BACKENDS))
+#: Backends of ONNX files and OpenVINO models; torch runs model folders.
+FILE_BACKENDS = tuple(name for name in BACKENDS if name != "torch")
+FILE_BACKEND = click.Choice(("auto", *FILE_BACKENDS))
 #: Precisions of a network; not every backend has all of them.
 PRECISIONS = ("auto", "float32", "bfloat16", "float16", "int8")
