@@ -139,6 +139,9 @@ def test_bad_arguments_are_named() -> None:
         (["--option", "Nope=1"], "no option 'Nope'"),
         (["--option", "MultiPV"], "--option MultiPV: expected NAME=VALUE"),
         (["--player", "god"], "invalid choice: 'god'"),
+        (["--player", "alphabeta", "--model", "a.onnx"], "takes no network: leave out --model"),
+        (["--player", "policy", "--weights", "w"], "takes no evaluation: leave out --weights"),
+        (["--model", "uniform", "--eval", "nnue"], "takes no evaluation: leave out --eval"),
     ):
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
         assert done.returncode == 2

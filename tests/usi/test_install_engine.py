@@ -76,8 +76,9 @@ def test_without_a_model_the_package_s_players_play(
     ("arguments", "status", "message"),
     [
         (["missing.onnx"], 2, "no model missing.onnx"),
-        (["--player", "random", "--option", "Nope=1"], 1, "no option 'Nope'"),
-        (["--player", "random", "--option", "Nope"], 1, "--option Nope: expected NAME=VALUE"),
+        (["--player", "random", "--option", "Nope=1"], 2, "no option 'Nope'"),
+        (["--player", "random", "--option", "Nope"], 2, "--option Nope: expected NAME=VALUE"),
+        ([__file__, "--player", "alphabeta"], 2, "--player alphabeta takes no network"),
     ],
 )
 def test_bad_requests_are_named(arguments: list[str], status: int, message: str) -> None:

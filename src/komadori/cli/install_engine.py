@@ -72,12 +72,14 @@ def command(
         path = Path(model)
         if not path.exists():
             raise click.UsageError(f"no model {model}")
+        if not table.has("DNN_Model"):
+            raise click.UsageError(f"--player {player} takes no network: leave out {model}")
         arguments += ["--model", str(path.resolve())]
         _preset(table, "DNN_Model", str(path.resolve()))
     for pair in option:
         option_name, sign, value = pair.partition("=")
         if not sign:
-            raise click.ClickException(f"--option {pair}: expected NAME=VALUE")
+            raise click.UsageError(f"--option {pair}: expected NAME=VALUE")
         is_file = table.canonical(option_name).lower() in files
         if value and is_file and Path(value).exists():
             value = str(Path(value).resolve())
@@ -100,7 +102,7 @@ def _preset(table: OptionTable, name: str, value: str) -> None:
     try:
         table.preset({name: value})
     except ValueError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.UsageError(str(error)) from error
 
 
 def _check_loads(player: str, table: OptionTable, target: Path) -> None:

@@ -56,6 +56,18 @@ def main(argv: list[str] | None = None) -> int:
         presets["EvalFile"] = str(Path(arguments.weights).resolve())
     player = arguments.player or default_player(presets)
     options = option_table(player)
+    for option, name, given in (
+        ("--model", "DNN_Model", arguments.model),
+        ("--eval", "Eval", arguments.eval),
+        ("--weights", "EvalFile", arguments.weights),
+    ):
+        if given is not None and not options.has(name):
+            what = "network" if option == "--model" else "evaluation"
+            print(
+                f"komadori usi: --player {player} takes no {what}: leave out {option}",
+                file=sys.stderr,
+            )
+            return 2
     try:
         options.preset(default_threads(options, presets) | presets)
     except ValueError as error:
