@@ -72,6 +72,7 @@ void bind_alphabeta(nb::module_& m) {
         .def(nb::init<>())
         .def_rw("depth", &Limits::depth)
         .def_rw("nodes", &Limits::nodes)
+        .def_rw("minimum_ms", &Limits::minimum_ms)
         .def_rw("optimum_ms", &Limits::optimum_ms)
         .def_rw("maximum_ms", &Limits::maximum_ms)
         .def_rw("infinite", &Limits::infinite)

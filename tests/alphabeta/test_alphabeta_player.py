@@ -13,7 +13,7 @@ from komadori.rules import Board
 from komadori.search.alphabeta import AlphaBetaOptions
 from komadori.usi.client import UsiEngine
 from komadori.usi.options import option_table
-from komadori.usi.protocol import GoCommand
+from komadori.usi.protocol import STARTPOS, GoCommand
 
 #: A non-default value for each option, and the searcher setting that it maps to.
 SETTINGS = {
@@ -97,3 +97,9 @@ def test_wrong_specifications_are_named() -> None:
     ):
         with pytest.raises(PlayerSpecError, match=reason):
             players.make(spec)
+
+
+def test_the_minimum_thinking_time_is_used() -> None:
+    with start("--eval", "material", "--option", "MinimumThinkingTime=1500") as engine:
+        thought = engine.think(STARTPOS, [], GoCommand(btime_ms=60_000, wtime_ms=60_000), 20.0)
+    assert 1500 <= thought.time_ms < 5000

@@ -93,6 +93,15 @@ def test_iterations_spread_main_time_over_the_moves_to_come() -> None:
     assert iteration_budget(limits, BLACK, 1, minimum_ms=30_000).optimum_ms == 30_000 - 500
 
 
+@pytest.mark.parametrize(("main_ms", "increment_ms"), [(5_000, 50), (10_000, 100), (20_000, 0)])
+def test_the_margin_leaves_iterations_half_of_a_short_time(main_ms: int, increment_ms: int) -> None:
+    limits = Limits(btime_ms=main_ms, binc_ms=increment_ms)
+    planned = main_ms // 50 + increment_ms * 4 // 5
+    assert iteration_budget(limits, BLACK, 1).optimum_ms == planned // 2
+    tenth = iteration_budget(Limits(btime_ms=60_000), BLACK, 1, slow_mover=10)
+    assert tenth.optimum_ms == 60_000 // 50 // 10 // 2
+
+
 def test_iterations_use_byoyomi_in_full() -> None:
     assert iteration_budget(Limits(byoyomi_ms=1000), BLACK, 1) == TimeBudget(900, 900, 900)
     nearly = Limits(btime_ms=1100, byoyomi_ms=1000)

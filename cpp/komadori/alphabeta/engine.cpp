@@ -84,6 +84,7 @@ Cutoffs Engine::cutoffs() {
 void Engine::apply(const Limits& limits) {
     auto or_never = [](std::int64_t ms) { return ms > 0 ? ms : Shared::NEVER; };
     shared_.started_ms = now_ms();
+    shared_.minimum_ms = limits.minimum_ms;
     shared_.optimum_ms = or_never(limits.optimum_ms);
     shared_.maximum_ms = or_never(limits.maximum_ms);
     shared_.node_budget.reset(limits.nodes);

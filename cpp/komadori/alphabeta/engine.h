@@ -59,7 +59,7 @@ struct Shared {
     std::atomic<std::int64_t> started_ms{0};  // of the search, then of the ponderhit
     std::atomic<bool> stop{false};
     std::atomic<bool> infinite{false}, has_node_limit{false};
-    std::atomic<std::int64_t> optimum_ms{NEVER}, maximum_ms{NEVER};
+    std::atomic<std::int64_t> minimum_ms{0}, optimum_ms{NEVER}, maximum_ms{NEVER};
     NodeBudget node_budget;
     std::function<std::uint64_t()> nodes;             // of all threads
     std::function<void(std::vector<Info>&&)> report;  // the lines of an iteration

@@ -228,6 +228,7 @@ bool Worker<E>::is_time_up(int depth) {
     if (optimum == Shared::NEVER) return false;
     std::int64_t elapsed = shared_.elapsed_ms();
     if (optimum >= shared_.maximum_ms) return elapsed >= optimum;
+    if (elapsed < shared_.minimum_ms) return false;
     if (root_moves_.size() == 1) return true;
     // Uses less time if the best move is stable or took most of the nodes, more if the score drops.
     double factor = std::max(0.5, 1.3 - 0.1 * unchanged_);

@@ -18,6 +18,7 @@ class Turns;
 struct Limits {
     int depth = 0;
     std::uint64_t nodes = 0;                 // of all threads together; exact
+    std::int64_t minimum_ms = 0;             // new iterations until then, unless a mate is found
     std::int64_t optimum_ms = 0;             // no new iteration after this, more or less as the
                                              // result is unstable; exact if equal to the maximum
     std::int64_t maximum_ms = 0;             // stop at once

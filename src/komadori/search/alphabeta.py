@@ -239,6 +239,7 @@ class AlphaBetaSearcher(OneAtATime):
             bounds.depth = 1
         bounds.infinite = limits.infinite or limits.ponder or limits.mate == 0
         if times.optimum_ms is not None and times.maximum_ms is not None:
+            bounds.minimum_ms = round(times.minimum_ms)
             bounds.optimum_ms = max(1, round(times.optimum_ms))
             bounds.maximum_ms = max(1, round(times.maximum_ms))
         bounds.searchmoves = [move.move16 for move in limits.searchmoves]

@@ -103,7 +103,8 @@ def iteration_budget(
     No iteration starts after the optimum, so the maximum is four times the optimum, as far as
     the clock allows. Main time is planned for at least 15 more moves of this side (games
     have 120 to 160 plies). `slow_mover` scales the time per move, in per cent. If there is only
-    byoyomi, the optimum equals the maximum, since it is used in full.
+    byoyomi, the optimum equals the maximum, since it is used in full. The margin shortens the
+    optimum by at most a half: on a short clock it would leave no time to search.
     """
     if (fixed := _clockless(limits)) is not None:
         return fixed
@@ -119,7 +120,8 @@ def iteration_budget(
     maximum = min(4 * optimum, remaining // 4 + increment + byoyomi - margin)
     optimum = max(optimum, minimum_ms)
     maximum = min(max(maximum, optimum, 1), longest)
-    return TimeBudget(min(minimum_ms, maximum), min(max(optimum - margin, 1), maximum), maximum)
+    optimum = max(optimum - margin, optimum // 2, 1)
+    return TimeBudget(min(minimum_ms, maximum), min(optimum, maximum), maximum)
 
 
 def hard_limit_ms(limits: Limits, turn: int) -> float | None:
