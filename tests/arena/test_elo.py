@@ -115,6 +115,9 @@ def test_draws_alone_leave_an_error_that_shrinks() -> None:
         elo.Sprt(5, 0)
     with pytest.raises(ValueError, match="alpha"):
         elo.Sprt(0, 5, alpha=0.7)
+    with pytest.raises(ValueError, match="elo1 lies within ±2,000"):
+        elo.Sprt(0, 1e300)
+    assert math.isfinite(elo.Sprt(-2000, 2000).llr([0, 0, 0, 0, 9]))
 
 
 def test_interval_covers_the_truth_as_often_as_it_says() -> None:

@@ -26,6 +26,9 @@ Z95 = 1.959963984540054
 #: A's points in a pair of games, divided by two: the five outcomes of a pair.
 PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
+#: Largest difference in a sequential test; much larger ones are scores of exactly 0 or 1.
+MAX_SPRT_ELO = 2000
+
 
 def elo_from_score(score: float) -> float:
     """Return the Elo difference at which A's expected score is `score`; infinite at 0 and 1."""
@@ -172,6 +175,9 @@ class Sprt:
     def __post_init__(self) -> None:
         if not self.elo0 < self.elo1:
             raise ValueError(f"elo0 must be below elo1, not {self.elo0} and {self.elo1}")
+        for name, elo in (("elo0", self.elo0), ("elo1", self.elo1)):
+            if not -MAX_SPRT_ELO <= elo <= MAX_SPRT_ELO:
+                raise ValueError(f"{name} lies within ±{MAX_SPRT_ELO:,}, not {elo:g}")
         for name, risk in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0.0 < risk < 0.5:
                 raise ValueError(f"{name} lies between 0 and 0.5, not {risk}")
