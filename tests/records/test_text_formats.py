@@ -642,6 +642,36 @@ def test_a_bad_variation_of_jkf_loses_only_itself(tmp_path: Path) -> None:
         assert "a variation after 0 moves" in games.skipped[0].reason
 
 
+def test_forks_behind_the_end_of_a_game_of_jkf_are_reported(tmp_path: Path) -> None:
+    game = with_variations(random_game(3, plies=9), 3, depth=1)
+    document = json.loads(_jkf(game, tmp_path))
+    document["moves"].insert(3, {"special": "CHUDAN"})
+    (tmp_path / "a.jkf").write_text(json.dumps(document))
+    games = read_games(tmp_path / "a.jkf")
+    assert [len(game) for game in games] == [2]
+    assert "the game ends after 2 moves" in games.skipped[0].reason
+
+
+@pytest.mark.parametrize("suffix", ["kif", "ki2", "jkf"])
+@pytest.mark.parametrize(("ply", "reason"), [(3, "of a game of 2"), (1, "another position")])
+def test_a_variation_of_another_position_is_not_written(
+    tmp_path: Path, suffix: str, ply: int, reason: str
+) -> None:
+    game = Game.from_usi(["7g7f", "3c3d"])
+    game.variations[ply] = [Game.from_usi(["2g2f"])]
+    with pytest.raises(RecordError, match=rf"a variation after {ply} moves? .*{reason}"):
+        write_games(tmp_path / f"a.{suffix}", [game])
+
+
+@pytest.mark.parametrize("suffix", ["kif", "ki2", "jkf"])
+def test_variations_keep_a_winner_that_no_word_tells(tmp_path: Path, suffix: str) -> None:
+    game = Game.from_usi(["7g7f", "3c3d"], winner=Winner.BLACK, end=End.RESIGN)
+    line = Game.from_usi(["2g2f"], winner=Winner.BLACK, end=End.PERPETUAL_CHECK)
+    game.variations[0] = [line]
+    write_games(tmp_path / f"a.{suffix}", [game])
+    assert read_games(tmp_path / f"a.{suffix}")[0].variations == {0: [line]}
+
+
 @pytest.mark.parametrize("junk", [5, "x", {"a": 1}, True])
 def test_forks_that_are_no_list_cost_no_game(tmp_path: Path, junk: object) -> None:
     document = json.loads(_jkf(random_game(3, plies=9), tmp_path))

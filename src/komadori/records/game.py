@@ -223,6 +223,21 @@ class Game:
                 yield variation
                 yield from variation.all_variations()
 
+    def check_variations(self) -> None:
+        """Raise RecordError if a variation doesn't begin in the position where it stands."""
+        if not self.variations:
+            return
+        positions = [_position(board) for board, _ in self.moving_board()]
+        positions.append(_position(self.final_board()))
+        for ply, variations in self.variations.items():
+            where = f"a variation after {counted(ply, 'move')}"
+            if not 0 <= ply < len(positions):
+                raise RecordError(f"{where} of a game of {len(self)}")
+            for variation in variations:
+                if _position(variation.board()) != positions[ply]:
+                    raise RecordError(f"{where} begins in another position")
+                variation.check_variations()
+
     def board(self) -> Board:
         """A board with the initial position."""
         return Board(self.initial_sfen)
@@ -258,6 +273,11 @@ class Game:
         }
         how = self.end.name.lower().replace("_", " ")
         return words[self.winner] + (f" ({how})" if self.end != End.UNKNOWN else "")
+
+
+def _position(board: Board) -> str:
+    """The position without its move number."""
+    return board.sfen().rpartition(" ")[0]
 
 
 def _column(values: Sequence[int | None] | None, length: int, missing: int) -> NDArray[np.int32]:

@@ -146,6 +146,8 @@ def _read(
         try:
             if not isinstance(fork, list) or not fork:
                 raise RecordError("not a list of moves")
+            if ply >= len(positions):
+                raise RecordError(f"the game ends after {counted(len(game), 'move')}")
             moves = [{}, *_with_square(fork, entries, ply)]
             branch = {"initial": _initial(positions[ply]), "moves": moves}
             variation, wrong = _read(branch, depth + 1, positions[ply])
@@ -295,11 +297,12 @@ def _winner(result: rs.GameResult) -> Winner:
 
 
 def write_jkf(game: Game) -> str:
-    """Write a game as a JKF object, with its variations. Raises RulesError for an illegal move.
+    """Write a game as a JKF object, with its variations. Raises as `write_kif`.
 
     An end without a word in JKF is written as interrupted, with a comment. A line without an end
     becomes interrupted if it has variations after its last move: JKF attaches them to an entry.
     """
+    game.check_variations()
     return json.dumps(_document(game), ensure_ascii=False, separators=(",", ":"))
 
 

@@ -420,17 +420,28 @@ def _finish(parsed: _Parsed) -> Game:
 
 
 def write_kif(game: Game) -> str:
-    """Write a game as KIF, with its variations. Raises RulesError for an illegal move."""
+    """Write a game as KIF, with its variations. Raises RulesError for an illegal move, RecordError
+    for a variation of another position."""
+    game.check_variations()
     lines = ["#KIF version=2.0 encoding=UTF-8", *_written_headers(game)]
     lines.append("手数----指手---------消費時間--")
-    lines += _kif_lines(game, 0, (0, 0))
+    lines += _kif_lines(game, 0, (0, 0), _sides(game))
     return "\n".join(lines) + "\n"
 
 
 def _kif_lines(
-    game: Game, before: int, totals_ms: tuple[int, int], *, main: bool = True
+    game: Game,
+    before: int,
+    totals_ms: tuple[int, int],
+    sides: tuple[str, str],
+    *,
+    main: bool = True,
 ) -> list[str]:
-    """The lines of a game or a variation. before: moves before it. totals_ms: time spent there."""
+    """The lines of a game or a variation. before: moves before it. totals_ms: time spent there.
+    sides: the words for Black and White.
+
+    A variation has no line for its result unless the word at its end doesn't tell the winner.
+    """
     lines = _written_comments(game, 0)
     totals = [totals_ms]  # by the number of moves
     for ply, (board, move) in enumerate(game.moving_board(), 1):
@@ -446,19 +457,20 @@ def _kif_lines(
         lines += _written_comments(game, ply)
     board = game.final_board()
     word = word_of(KIF_WORDS, game.winner, game.end, board.turn)
+    has_result = main
     if word is None and game.winner != Winner.UNKNOWN:
-        word = "中断"
+        word, has_result = "中断", True
     if word is not None:
         text = f"{before + len(game) + 1:4} {word}"
         if game.end_time_ms != NO_TIME:
             total_ms = totals[-1][board.turn] + game.end_time_ms
             text += f"   ({_minutes(game.end_time_ms)}/{_hours(total_ms)})"
         lines.append(text)
-    if main:
-        lines += _written_result(game, board, 0, _sides(game))
+    if has_result:
+        lines += _written_result(game, board, before, sides)
     for ply, variation in _in_written_order(game):
         lines += ["", f"変化：{before + ply + 1}手"]
-        lines += _kif_lines(variation, before + ply, totals[ply], main=False)
+        lines += _kif_lines(variation, before + ply, totals[ply], sides, main=False)
     return lines
 
 
@@ -478,13 +490,13 @@ def _in_written_order(game: Game) -> Iterator[tuple[int, Game]]:
 
 
 def write_ki2(game: Game) -> str:
-    """Write a game as KI2, which has no times, with its variations. Raises RulesError for an
-    illegal move."""
+    """Write a game as KI2, which has no times, with its variations. Raises as `write_kif`."""
+    game.check_variations()
     return "\n".join([*_written_headers(game), *_ki2_lines(game, 0, _sides(game))]) + "\n"
 
 
 def _ki2_lines(game: Game, before: int, sides: tuple[str, str]) -> list[str]:
-    """As `_kif_lines`. sides: the words for Black and White."""
+    """As `_kif_lines`, with the result of each variation."""
     lines = _written_comments(game, 0)
     row: list[str] = []
     for ply, (board, move) in enumerate(game.moving_board(), 1):
