@@ -243,6 +243,12 @@ def test_a_game_is_changed_and_removed(server: Server) -> None:
     assert server.http.get("/api/games", params=query).json()["total"] == 0
 
 
+@pytest.mark.parametrize("ply", ["-1", "99999999999999999999"])
+def test_comments_outside_any_game_are_refused(server: Server, ply: str) -> None:
+    game = {"position": "startpos moves 7g7f", "comments": {ply: "x"}}
+    assert server.http.post("/api/games", json=game).status_code == 422
+
+
 def test_an_index_with_other_keys_is_rebuilt(tmp_path: Path) -> None:
     library = Library(tmp_path)
     library.add(Entry("startpos", ["7g7f"]))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
+import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -10,8 +13,10 @@ from typing import Any
 import pytest
 from web_pages import Page, Server, make_server
 
+from komadori.web import session
 from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library
+from komadori.web.opponents import Opponents, SeatedPlayer
 
 HUMAN = {"kind": "human", "name": "me"}
 RANDOM = {"kind": "engine", "player": "model:random:3", "playouts": 8}
@@ -201,6 +206,61 @@ def test_a_wrong_start_is_refused(server: Server, fields: dict[str, Any], code: 
     with server.page() as page:
         given = {"black": HUMAN, "white": HUMAN, **fields}
         assert page.ask("game_start", "error", **given)["code"] == code
+
+
+#: An engine that ends when it is to be ready for a second time: at the start of a game.
+ENGINE = """
+import sys
+
+ready = 0
+for line in sys.stdin:
+    if line.strip() == "usi":
+        print("id name E", "usiok", sep="\\n", flush=True)
+    elif line.strip() == "isready" and not ready:
+        ready += 1
+        print("readyok", flush=True)
+    elif line.strip() in ("isready", "quit"):
+        break
+"""
+
+
+def test_an_engine_that_ends_before_the_game_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "engine.py").write_text(ENGINE)
+    command = shlex.join([sys.executable, str(tmp_path / "engine.py")])
+    with make_server(tmp_path, players=[f"usi:{command}"]) as client:
+        with Server(client).page() as page:
+            engine = {"kind": "engine", "player": "spec:1"}
+            refused = page.ask("game_start", "error", black=HUMAN, white=engine)
+            assert refused["code"] == "failed"
+            assert "ended" in refused["message"]
+        assert client.get("/api/games").json()["total"] == 0
+
+
+def test_a_player_that_is_ready_after_its_page_has_gone_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "SESSION_TTL_S", 1.0)
+    is_gone, is_closed = threading.Event(), threading.Event()
+    seat, close = Opponents.seat, SeatedPlayer.close
+    drop = session.Session.close
+
+    async def ended(page: session.Session) -> None:
+        await drop(page)
+        is_gone.set()
+
+    def slow(opponents: Opponents, opponent: Any) -> SeatedPlayer:
+        assert is_gone.wait(20)
+        return seat(opponents, opponent)
+
+    monkeypatch.setattr(session.Session, "close", ended)
+    monkeypatch.setattr(Opponents, "seat", slow)
+    monkeypatch.setattr(SeatedPlayer, "close", lambda player: (close(player), is_closed.set()))
+    with make_server(tmp_path) as client:
+        with Server(client).page() as page:
+            page.send("game_start", black=HUMAN, white={"kind": "engine", "player": "random"})
+            page.ask("ping", "ok")
+            page._socket.close(1006)
+        assert is_closed.wait(20)
 
 
 def test_illegal_moves_and_unknown_games_are_refused(server: Server) -> None:

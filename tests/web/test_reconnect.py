@@ -63,6 +63,22 @@ def test_a_lost_connection_keeps_the_search_for_a_minute_and_frees_it_after(
             assert not page.welcome["resumed"]
 
 
+def test_a_session_that_ends_during_a_short_search_frees_its_searchers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "SESSION_TTL_S", 1.0)
+    freed = threading.Event()
+    release = live.Analysis._release
+    monkeypatch.setattr(live.Analysis, "_release", lambda a: (release(a), freed.set()))
+    with make_server(tmp_path) as client:
+        with Server(client).page() as page:
+            page.send("threats", position="startpos", nodes=10_000_000)
+            page.ask("ping", "ok")
+            time.sleep(0.5)
+            _lose(page)
+        assert freed.wait(20)
+
+
 def test_messages_that_a_lost_connection_swallowed_are_repeated(server: Server) -> None:
     with server.page() as page:
         key = _session(page)

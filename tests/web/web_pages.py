@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -79,7 +80,10 @@ class _PageContext:
         self._context.__exit__(*error)
 
 
-def make_server(folder: Path, *, token: str = "", model: str = "random:3") -> TestClient:
+def make_server(
+    folder: Path, *, token: str = "", model: str = "random:3", players: Sequence[str] = ()
+) -> TestClient:
     folders = Folders([folder])
-    hub = Hub(Models(folders, model), folders, Library(folder / "library"))
+    library = Library(folder / "library")
+    hub = Hub(Models(folders, model), folders, library, players=players)
     return TestClient(make_app(hub, Access(token=token)), base_url=ORIGIN)

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from komadori.web.shapes import Found, GameResult, Mistake, ScoredMoves, Shape
 
+PlyNumber = Annotated[int, Field(ge=0, le=20_000)]
+
 
 class Level(Shape):
     """A strength level of a player."""
@@ -133,7 +135,8 @@ class SaveGame(Shape):
     winner: Literal["black", "white", "draw", "none"] = "none"
     end: Annotated[str, Field(max_length=40)] = ""
     """As in `GameSummary`, or a word of records such as 投了, which implies the winner."""
-    comments: Annotated[dict[int, str], Field(max_length=2000, default_factory=dict)]
+    comments: Annotated[dict[PlyNumber, str], Field(max_length=2000, default_factory=dict)]
+    """By the number of moves played before."""
     headers: Annotated[dict[str, str], Field(max_length=100, default_factory=dict)]
     record: Annotated[str, Field(max_length=2_000_000)] = ""
 

@@ -242,7 +242,13 @@ class Analysis:
                 searcher.set_position(board)
                 return lines_of(searcher.search(limits, None, stop).infos)
 
-            return await loop.run_in_executor(self._pool, search)
+            running = loop.run_in_executor(self._pool, search)
+            try:
+                return await asyncio.shield(running)
+            except asyncio.CancelledError:
+                stop.set()
+                await asyncio.wait([running])  # until then the searcher is in use
+                raise
 
     def walk(self, request: protocol.TreeWalk) -> protocol.TreeNode:
         """Return a node of the last analysis's tree. Raises RefusedError."""

@@ -21,7 +21,7 @@ from komadori.rules import DECLARATION_POINTS, HANDICAPS, Board
 from komadori.usi.client import EngineError
 from komadori.usi.protocol import GoCommand
 from komadori.web import protocol
-from komadori.web.errors import RefusedError
+from komadori.web.errors import RefusedError, reason_of
 from komadori.web.library import Entry, Library, now
 from komadori.web.opponents import Opponents, SeatedPlayer
 from komadori.web.positions import COLOR_NAMES, read_move, read_position, turn_of
@@ -486,7 +486,7 @@ class Games:
         self._games: dict[int, PlayedGame] = {}
 
     async def start(self, request: protocol.StartGame) -> PlayedGame:
-        """Create a game; `PlayedGame.begin` starts it. Raises RefusedError."""
+        """Create and begin a game. Raises RefusedError."""
         if len(self._games) >= MAX_GAMES:
             raise RefusedError("too_many", f"{MAX_GAMES} games are being played")
         start = start_sfen(read_position(request.position))
@@ -506,6 +506,13 @@ class Games:
                 if seat.engine is not None:
                     seat.engine.close()
             raise
+        try:
+            await game.begin()
+        except BaseException as error:
+            await game.close()
+            if isinstance(error, EngineError):
+                raise RefusedError("failed", reason_of(error)) from error
+            raise
         self._games[game.number] = game
         return game
 
@@ -513,13 +520,23 @@ class Games:
         if isinstance(player, Human):
             return _Seat(SeatState(kind="human", name=player.name))
         loop = asyncio.get_running_loop()
-        engine = await loop.run_in_executor(self._pool, self._opponents.seat, player)
+        making = loop.run_in_executor(self._pool, self._opponents.seat, player)
+        try:
+            engine = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(self._close_unused)
+            raise
         counts: Literal["playouts", "nodes"] = (
             "playouts" if player.player.startswith("model:") else "nodes"
         )
         return _Seat(
             SeatState(kind="engine", name=player.name or engine.name, counts=counts), engine
         )
+
+    def _close_unused(self, making: asyncio.Future[SeatedPlayer]) -> None:
+        """Close a player that nobody waits for any more."""
+        if not making.cancelled() and making.exception() is None:
+            self._pool.submit(making.result().close)
 
     def get(self, number: int) -> PlayedGame:
         """Return a game in progress. Raises RefusedError."""

@@ -335,7 +335,6 @@ class Session:
 
     async def _game_start(self, request: protocol.StartGame) -> None:
         game = await self._hub.games.start(request)
-        await game.begin()
         game.watch(self, request.id, self.send)
 
     async def _game_join(self, request: protocol.JoinGame) -> None:
