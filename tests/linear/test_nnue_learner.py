@@ -284,6 +284,27 @@ def test_a_stopped_epoch_is_repeated(tmp_path: Path) -> None:
     assert (folder / "nn.bin").read_bytes() == (tmp_path / "whole" / "nn.bin").read_bytes()
 
 
+@pytest.mark.parametrize("damage", ["cut", "changed", "pickled", "encrypted", "incomplete"])
+def test_a_damaged_state_is_refused(tmp_path: Path, damage: str) -> None:
+    parts, settings = (examples(400, 1), examples(80, 2)), Settings(epochs=1, threads=1)
+    Learner(settings, *parts, tmp_path, resume=False).run()
+    path = tmp_path / "state.npz"
+    content = bytearray(path.read_bytes())
+    if damage == "cut":
+        content = content[: len(content) // 2]
+    elif damage == "changed":
+        content[len(content) // 2] ^= 255
+    elif damage == "pickled":
+        content = bytearray(b"\x80\x04N.")
+    elif damage == "encrypted":
+        content[content.rfind(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+    if damage == "incomplete":
+        np.savez(path, parameters=np.zeros(3, np.float32))
+    with pytest.raises(ValueError, match="damaged"):
+        Learner(settings, *parts, tmp_path, resume=True)
+
+
 def test_a_run_begins_with_anothers_weights(tmp_path: Path) -> None:
     first = run(tmp_path / "first")
     parts = examples(400, 1), examples(80, 2)

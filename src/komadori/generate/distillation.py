@@ -455,10 +455,13 @@ class Distillation:
 
     def _load(self) -> None:
         state = self._run_folder.load_state()
-        for name in ("parameters", "first_moments", "second_moments"):
-            getattr(self.model, name)[:] = state[name]
-        self._average[:] = state["average"]
-        self.model.steps, self.chunk = (int(n) for n in state["numbers"])
+        try:
+            for name in ("parameters", "first_moments", "second_moments"):
+                getattr(self.model, name)[:] = state[name]
+            self._average[:] = state["average"]
+            self.model.steps, self.chunk = (int(n) for n in state["numbers"])
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"the state of the run is damaged ({error})") from error
         self.weights().save(self.folder / NETWORK)  # of this chunk, if the run was killed between
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -41,6 +40,7 @@ from komadori.linear.regression import (
 )
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import TwoPieceWeights
+from komadori.linear.weights_file import DAMAGE
 from komadori.linear.windows import PositionWindows
 from komadori.model_folder import LEARNER_STATE
 from komadori.typed_settings import at_least, at_most, one_of, positive
@@ -146,7 +146,7 @@ def _set_weights(model: _core.NnueModel, path: Path, architecture: str) -> None:
     try:
         with np.load(path, allow_pickle=False) as file:
             model.parameters[:] = file["parameters"]
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         raise ValueError(f"{path}: no state of a {architecture} network") from error
 
 
@@ -375,10 +375,13 @@ class Learner:
 
     def _load(self) -> None:
         model, state = self.model, self._folder.load_state()
-        for name in ("parameters", "first_moments", "second_moments"):
-            getattr(model, name)[:] = state[name]
-        model.steps, self.epoch, self.best_epoch = (int(n) for n in state["numbers"])
-        self.best = float(state["best"])
-        self._leaf_weights = state["leaf_weights"].tobytes()
+        try:
+            for name in ("parameters", "first_moments", "second_moments"):
+                getattr(model, name)[:] = state[name]
+            model.steps, self.epoch, self.best_epoch = (int(n) for n in state["numbers"])
+            self.best = float(state["best"])
+            self._leaf_weights = state["leaf_weights"].tobytes()
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"the state of the run is damaged ({error})") from error
         self._has_weights = self.epoch > 0
         self._save_best()

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from komadori.atomic import atomic_writer, check_writable, write_text
 from komadori.json_file import read_table
+from komadori.linear.weights_file import DAMAGE
 from komadori.model_folder import LEARNER_STATE, has_learner_state
 from komadori.run_lock import RunLock
 from komadori.wording import no_such_file, setting
@@ -155,8 +156,10 @@ class RunFolder:
         try:
             with np.load(self.state_path, allow_pickle=False) as file:
                 return {name: file[name] for name in file.files}
-        except (ValueError, KeyError, EOFError, OSError) as error:
-            raise ValueError(f"{self.state_path}: can't be read ({error})") from error
+        except OSError as error:
+            raise ValueError(f"{self.state_path}: {error.strerror or error}") from error
+        except DAMAGE as error:
+            raise ValueError(f"{self.state_path}: damaged; the run can't be resumed") from error
 
     def log(self, report: Mapping[str, Any]) -> None:
         """Append a line to log.jsonl; infinity and NaN are null, as in the logs of `train`."""

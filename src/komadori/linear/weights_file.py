@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -12,6 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.atomic import atomic_writer
+
+#: What numpy raises for an .npz file that is damaged, of another kind or without an array; a
+#: missing password and an unknown compression are a RuntimeError.
+DAMAGE = (
+    ValueError,
+    KeyError,
+    EOFError,
+    RuntimeError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 class WeightsError(ValueError):
@@ -51,5 +64,5 @@ class WeightsFormat:
                 return [file[name] for name in names]
         except WeightsError:
             raise
-        except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except DAMAGE as error:
             raise WeightsError(f"{path}: not weights of {self.evaluation}") from error
