@@ -129,6 +129,7 @@ def test_bad_input_is_one_line(path: Path, tmp_path: Path) -> None:
         (run("add", path, "x", "alphabeta?Thread=1"), "no option 'Thread'"),
         (run("add", path, "x", "alphabeta?Threads=0"), "0 isn't between 1 and 512"),
         (run("add", path, "x", "random", "--elo", "nan"), "finite"),
+        (run("add", path, "x", "random", "--elo", "1e308"), "not in the range"),
         (run("show", tmp_path / "none.db"), "no such ladder"),
         (run("show", write(tmp_path / "y" / "z.db", "junk" * 999) / "z.db"), "not a ladder"),
         (run("play", path, "--games", 3), "3 is odd"),

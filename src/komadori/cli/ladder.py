@@ -99,7 +99,11 @@ def new(
 @_subcommand("add")
 @click.argument("name")
 @click.argument("spec")
-@click.option("--elo", type=float, help="Fix this player's rating; the others are relative to it.")
+@click.option(
+    "--elo",
+    type=click.FloatRange(-10_000, 10_000),
+    help="Fix this player's rating; the others are relative to it.",
+)
 @click.option("--note", default="", help="A note, not shown in tables.")
 def add(ladder: Path, name: str, spec: str, elo: float | None, note: str) -> None:
     """Add a player, specified as in `komadori match`."""
