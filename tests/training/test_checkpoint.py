@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -28,8 +29,11 @@ def edit(folder, **changes):
 def test_resolve(finished):
     assert training.resolve(finished.run_dir) == finished.checkpoint
     assert training.resolve(finished.checkpoint) == finished.checkpoint
-    with pytest.raises(CheckpointError, match="neither a model folder nor a run"):
+    inside = re.escape(f"nor a run with checkpoints, but it contains {finished.run_dir}")
+    with pytest.raises(CheckpointError, match=inside):
         training.resolve(finished.run_dir.parent)
+    with pytest.raises(CheckpointError, match=r"nor a run with checkpoints$"):
+        training.resolve(finished.checkpoint.parent)
     with pytest.raises(CheckpointError, match="nowhere: no such model folder or run"):
         training.resolve(finished.run_dir / "nowhere")
 

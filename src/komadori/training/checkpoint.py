@@ -127,8 +127,19 @@ def resolve(path: Path) -> Path:
     if found is None:
         if not path.exists():
             raise CheckpointError(f"{path}: no such model folder or run")
-        raise CheckpointError(f"{path}: neither a model folder nor a run with checkpoints")
+        raise CheckpointError(
+            f"{path}: neither a model folder nor a run with checkpoints{_runs_inside(path)}"
+        )
     return found
+
+
+def _runs_inside(folder: Path) -> str:
+    """The end of the message for a folder of runs, such as a quickstart's."""
+    with contextlib.suppress(OSError):
+        runs = sorted(path for path in folder.iterdir() if newest_checkpoint(path) is not None)
+        if runs:
+            return f", but it contains {', '.join(map(str, runs))}"
+    return ""
 
 
 def clear_unfinished(run_dir: Path) -> None:
