@@ -3,6 +3,8 @@ error, not the end of the process."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -128,3 +130,40 @@ def test_the_core_runs_the_searches_of_several_threads_one_after_another() -> No
     for thread in threads:
         thread.join()
     assert len(found) == 60
+
+
+#: An endless search in a daemon thread, of the searcher `make`.
+ENDLESS = """
+import subprocess
+import sys
+import threading
+from komadori import inference, search
+from komadori.rules import Board
+from komadori.search.alphabeta import AlphaBetaSearcher
+from komadori.search.protocol import Limits
+from komadori.usi.models import find_model
+
+searcher = {make}
+searcher.set_position(Board())
+begun = threading.Event()
+arguments = (Limits(infinite=True), lambda info: begun.set())
+threading.Thread(target=searcher.search, args=arguments, daemon=True).start()
+assert begun.wait(30)
+print("the end")
+"""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        'search.PuctSearcher(inference.load(find_model("default")))',
+        'AlphaBetaSearcher("material")',
+    ],
+)
+def test_python_ends_while_a_daemon_thread_searches(make: str) -> None:
+    """Python kills the thread when it takes the GIL; in the midst of C++ code that aborted."""
+    script = ENDLESS.format(make=make)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "the end\n", "")

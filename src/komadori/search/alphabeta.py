@@ -25,6 +25,7 @@ from komadori.search.protocol import (
     StopEvent,
     check_searchmoves,
     one_at_a_time,
+    stopped_at_exit,
 )
 from komadori.search.resigning import Resigning, ResignRule
 from komadori.wording import check_type, names_arguments
@@ -293,12 +294,13 @@ class AlphaBetaSearcher(OneAtATime):
     ) -> SearchResult:
         check_searchmoves(limits, self._board)
         engine = self._engine
-        engine.start(self._board, self._core_limits(limits))
-        if isinstance(stop, StopEvent):
-            with stop.calling(engine.stop):
-                self._follow(on_info, None)
-        else:
-            self._follow(on_info, stop)
+        with stopped_at_exit(stop) as stop:
+            engine.start(self._board, self._core_limits(limits))
+            if isinstance(stop, StopEvent):
+                with stop.calling(engine.stop):
+                    self._follow(on_info, None)
+            else:
+                self._follow(on_info, stop)
         if on_info:
             for line in engine.wait(0):
                 on_info(_info(line))

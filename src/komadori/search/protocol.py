@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -103,6 +105,35 @@ class StopEvent(threading.Event):
         finally:
             with self._lock:
                 self._functions.remove(function)
+
+
+#: The events that end the searches in progress.
+_stops: list[threading.Event] = []
+
+
+@contextmanager
+def stopped_at_exit(stop: threading.Event | None) -> Iterator[threading.Event]:
+    """The event, or a new one without `stop`; it is set if Python ends during the block.
+
+    At its end Python kills a daemon thread that takes the GIL, in the midst of C++ code: the
+    process aborts.
+    """
+    stop = StopEvent() if stop is None else stop
+    _stops.append(stop)
+    try:
+        yield stop
+    finally:
+        _stops.remove(stop)
+
+
+@atexit.register
+def _stop_searches() -> None:
+    """Stop the searches of daemon threads, and wait for them."""
+    for stop in list(_stops):
+        stop.set()
+    deadline = time.monotonic() + 1
+    while _stops and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 class OneAtATime:

@@ -28,6 +28,7 @@ from komadori.search.protocol import (
     SearchResult,
     check_searchmoves,
     one_at_a_time,
+    stopped_at_exit,
 )
 from komadori.search.reclaiming import Reclaimer
 from komadori.search.resigning import Resigning, ResignRule
@@ -159,6 +160,12 @@ class PuctSearcher(OneAtATime):
         fails or its outputs are NaN or out of range.
         """
         check_searchmoves(limits, self._board)
+        with stopped_at_exit(stop) as stop:
+            return self._search(limits, on_info, stop)
+
+    def _search(
+        self, limits: Limits, on_info: Callable[[Info], None] | None, stop: threading.Event
+    ) -> SearchResult:
         self.reclaimer.wait()
         self._place(limits)
         run = _Run(self, self._tree, self._root, self._board, self._mate, limits, on_info, stop)
