@@ -113,10 +113,10 @@ _stops: list[threading.Event] = []
 
 @contextmanager
 def stopped_at_exit(stop: threading.Event | None) -> Iterator[threading.Event]:
-    """The event, or a new one without `stop`; it is set if Python ends during the block.
+    """Provide `stop`, or a new event for None; it is set if the interpreter exits in the block.
 
-    At its end Python kills a daemon thread that takes the GIL, in the midst of C++ code: the
-    process aborts.
+    At exit Python kills a daemon thread that tries to take the GIL. Unwinding the C++ code above
+    it aborts the process.
     """
     stop = StopEvent() if stop is None else stop
     _stops.append(stop)

@@ -15,8 +15,8 @@ class WeightAverage:
     """Keeps `averaged` as an exponential moving average of `trained` (EMA), or as the mean of its
     weights at every `swa_every`-th step from `swa_start` (SWA, arXiv 1803.05407).
 
-    The decay of step n is at most (1 + n) / (10 + n), so that the initial weights leave a short
-    run's average too.
+    The EMA's decay at step n is at most (1 + n) / (10 + n), so that a short run forgets its initial
+    weights, too.
     """
 
     def __init__(self, config: LoopConfig, trained: Network, averaged: Network) -> None:

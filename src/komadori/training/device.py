@@ -90,8 +90,8 @@ class Compute:
     def compiled(self, network: Network) -> Forward:
         """`network.outputs` under torch.compile, if configured.
 
-        In the default mode each block is compiled by itself: blocks of one structure share their
-        code, so compiling takes seconds instead of minutes.
+        In the default mode each block is compiled by itself; blocks of one structure share their
+        code, so most of a deep network's compilation is saved.
         """
         if self.compile == "none":
             return network.outputs
