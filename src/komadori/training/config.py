@@ -135,6 +135,9 @@ class LossConfig:
     soft_policy_weight: of an auxiliary policy head with a flattened target, in training only
     (`training.auxiliary`; KataGo uses 8); 0 for none. surprise: fraction of a position's weight
     that is proportional to its policy surprise (`training.loss`).
+    distill_from: a run, checkpoint or model folder, of any network with the same features and
+    labels, whose outputs are targets too (`training.distill`); empty for none. distill_weight:
+    fraction of the policy's and the value's loss that they get.
     """
 
     policy_weight: float = 1.0
@@ -151,6 +154,8 @@ class LossConfig:
     entropy_bonus: float = 0.0
     soft_policy_weight: float = 0.0
     surprise: float = 0.0
+    distill_from: str = ""
+    distill_weight: float = 0.5
 
     def __post_init__(self) -> None:
         _check(min(self.policy_weight, self.value_weight) >= 0, "weights are not negative")
@@ -163,6 +168,7 @@ class LossConfig:
         _check(self.policy_temperature > 0, "policy_temperature is positive")
         _check(self.soft_policy_weight >= 0, "soft_policy_weight is not negative")
         _check(0 <= self.surprise <= 1, "surprise is in [0, 1]")
+        _check(0 <= self.distill_weight <= 1, "distill_weight is in [0, 1]")
         _check(0 <= self.hard_fraction <= 1, "hard_fraction is in [0, 1]")
         _check(
             not self.hard_fraction or self.policy_target == "visits",

@@ -94,11 +94,13 @@ def _without_folders(card: ModelCard) -> ModelCard:
     facts = json.loads(json.dumps(card.training))
     config = facts.get("config", {})
     data, model = config.get("data", {}), config.get("model", {})
+    loss = config.get("loss", {})
     for key in ("train", "test"):
         if key in data:
             data[key] = [Path(name).name for name in data[key]]
     # begin_with: the name of init_from in older runs.
-    for table, key in ((data, "cache"), (model, "init_from"), (model, "begin_with")):
+    own = ((data, "cache"), (model, "init_from"), (model, "begin_with"), (loss, "distill_from"))
+    for table, key in own:
         if table.get(key):
             table[key] = Path(table[key]).name
     return ModelCard(**{**vars(card), "training": facts})

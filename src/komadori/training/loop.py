@@ -80,16 +80,19 @@ def _train(
     run = Run(setup, folder)
     config, compute, world, optimizer = setup.config, setup.compute, setup.world, setup.optimizer
     loop, budget, trained, scaler = config.loop, run.budget, setup.trained, setup.scaler
+    teacher = setup.teacher
     forwards = [compute.compiled(network) for network in run.replicas.networks]
     batches, workers = setup.loader.batches(run.at.cursor), compute.workers()
 
     def micro_step(loss_config: LossConfig, size: Size, replica: int, shard: Batch) -> Losses:
         """The gradient of a shard of a batch of this size into the replica's parameters."""
+        inputs = compute.inputs(shard)
         with compute.autocast():
-            outputs = forwards[replica](*compute.inputs(shard))
+            outputs = forwards[replica](*inputs)
+        distilled = None if teacher is None else teacher.outputs(inputs)
         targets = targets_on(shard, compute.device)
         policy, value, *auxiliary = outputs
-        loss = losses(policy, value, targets, loss_config, size, *auxiliary)
+        loss = losses(policy, value, targets, loss_config, size, *auxiliary, distilled=distilled)
         scaler.scale(loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
         return loss
 

@@ -6,6 +6,7 @@
     teacher = sigmoid(score / eval_coef)
     with soft_policy_weight: + soft_policy_weight * CE(auxiliary policy, target^(1/4), scaled to 1)
     with surprise: each position weighted by 1 - surprise + surprise * KL / mean KL
+    with a teacher network: mixed with cross entropies with its outputs (`training.distill`)
 
 KL is the divergence of the network's policy from the target, detached; its mean is over one shard.
 KataGo samples positions in proportion to it (KataGoMethods.md, "Policy surprise weighting",
@@ -29,6 +30,7 @@ from torch.nn import functional as F
 from komadori.nets import win_logit
 from komadori.training.auxiliary import flattened
 from komadori.training.config import LossConfig
+from komadori.training.distill import Distilled, distilled_policy_loss, distilled_value_loss
 from komadori.training.targets import NO_LABEL, Size, TargetArrays, Targets
 
 __all__ = ["NO_LABEL", "Losses", "Size", "TargetArrays", "Targets", "log_policy", "losses"]
@@ -39,7 +41,10 @@ _ILLEGAL = -1e9
 
 @dataclass(frozen=True)
 class Losses:
-    """Means over the batch, float32 scalars; policy over its labelled samples."""
+    """Means over the batch, float32 scalars; policy over its labelled samples.
+
+    policy, value_result and value_score are against the data's targets, without a teacher's.
+    """
 
     total: Tensor
     policy: Tensor
@@ -64,9 +69,12 @@ def losses(
     loss_config: LossConfig,
     size: Size,
     soft_policy_logits: Tensor | None = None,
+    *,
+    distilled: Distilled | None = None,
 ) -> Losses:
     """policy_logits: [N, labels]. value: [N] logits, or [N, 3] of win, draw and loss. Any float
-    dtype, computed in float32. soft_policy_logits: [N, labels], of the auxiliary head.
+    dtype, computed in float32. soft_policy_logits: [N, labels], of the auxiliary head. distilled:
+    the teacher network's outputs for these positions.
 
     size: of the whole batch, of which these N positions may be a shard. Losses and gradients of
     the shards sum to the batch's.
@@ -84,7 +92,15 @@ def losses(
     if loss_config.result_weighted:
         each = each * (targets.result - teacher + 0.5)
     policy = (each * weight).sum() / max(size.labelled, 1)
-    total = loss_config.policy_weight * policy + loss_config.value_weight * value_loss
+    policy_total, value_total = policy, value_loss
+    if distilled is not None:
+        share = loss_config.distill_weight
+        taught = distilled_policy_loss(log_p, log_policy(distilled.policy, targets))
+        taught_policy = (taught * targets.has_label * weight).sum() / max(size.labelled, 1)
+        taught_value = (distilled_value_loss(value, distilled.value) * weight).sum()
+        policy_total = (1 - share) * policy + share * taught_policy
+        value_total = (1 - share) * value_loss + share * taught_value / size.positions
+    total = loss_config.policy_weight * policy_total + loss_config.value_weight * value_total
     if loss_config.entropy_bonus:
         minus_entropies = torch.stack([(part.exp() * part).sum(1) for part in log_p]).sum(0)
         minus_entropy = (minus_entropies * targets.has_label).sum() / max(size.labelled, 1)

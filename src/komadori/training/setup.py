@@ -17,6 +17,7 @@ from komadori.training.averaging import WeightAverage
 from komadori.training.config import Config, ConfigError
 from komadori.training.data import Part, Samples, Source, Split, make_split, split_by_game
 from komadori.training.device import Compute
+from komadori.training.distill import Teacher
 from komadori.training.duplicates import average_duplicates
 from komadori.training.encoder import CoreEncoder
 from komadori.training.loader import Encoder, Loader
@@ -33,7 +34,7 @@ class Setup:
 
     config: with a fitted eval_coef if requested. network: measured and exported. trained: stepped
     by the optimizer, `network` with its auxiliary heads. average: of the weights of `network`, if
-    configured.
+    configured. teacher: of `loss.distill_from`.
     """
 
     config: Config
@@ -47,6 +48,7 @@ class Setup:
     optimizer: torch.optim.Optimizer
     scaler: torch.amp.GradScaler
     average: WeightAverage | None
+    teacher: Teacher | None
 
     @classmethod
     def of(
@@ -105,6 +107,7 @@ class Setup:
             optimizer=make_optimizer(trained, config.optimizer),
             scaler=scaler,
             average=_average(config, network, compute) if has_average else None,
+            teacher=_teacher(config, compute),
         )
 
     def model(self, step: int) -> Network:
@@ -144,16 +147,29 @@ def check_init_from(config: Config) -> None:
     Raises ConfigError for a model of another network, CheckpointError where there is none.
     """
     model = config.model
+    setting = f"model.init_from = {model.init_from!r}"
     card = nets.load_card(checkpoint.resolve(Path(model.init_from)))
-    for what, own, other in (
-        ("net", _description(model.net, card.net), _description(card.net, model.net)),
-        ("features", model.features, card.features),
-        ("labels", model.labels, card.labels),
-    ):
+    own, other = _description(model.net, card.net), _description(card.net, model.net)
+    if own != other:
+        raise ConfigError(f"{setting}: its net is {other}, not {own}")
+    _check_tables(config, card, setting)
+
+
+def _check_tables(config: Config, card: ModelCard, setting: str) -> None:
+    """Raise ConfigError for the model of a setting with other features or labels than the run."""
+    for what in ("features", "labels"):
+        own, other = getattr(config.model, what), getattr(card, what)
         if own != other:
-            raise ConfigError(
-                f"model.init_from = {model.init_from!r}: its {what} is {other}, not {own}"
-            )
+            raise ConfigError(f"{setting}: its {what} is {other}, not {own}")
+
+
+def _teacher(config: Config, compute: Compute) -> Teacher | None:
+    name = config.loss.distill_from
+    if not name:
+        return None
+    network, card = nets.load_model(checkpoint.resolve(Path(name)))
+    _check_tables(config, card, f"loss.distill_from = {name!r}")
+    return Teacher(network, compute)
 
 
 def _description(net: nets.NetConfig, other: nets.NetConfig) -> str:
