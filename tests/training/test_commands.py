@@ -196,6 +196,11 @@ def test_every_shipped_config_trains(path, folder):
     )
     settings = [part for override in overrides for part in ("--set", override)]
     target = folder / f"shipped-{path.stem}"
+    if "distill_from" in tomllib.loads(path.read_text()).get("loss", {}):
+        teacher = folder / f"teacher-{path.stem}"
+        small = ["model.net=resnet1x8", "loss.eval_coef=600"]
+        training.save_untrained(training.load_config(path, small), teacher)
+        settings += ["--set", f"loss.distill_from={teacher}"]
     done = invoke(train, path, "--data", folder / "games.hcpe3", "--out", target, *settings)
     assert done.exit_code == 0, done.output
     assert "2 steps, 8 samples" in done.output

@@ -109,6 +109,9 @@ def command(
             begin = _own_beginning(folder, begin)
         if begin is not None:
             settings = replace(settings, model=replace(settings.model, init_from=begin))
+        training.check_distill_from(settings)  # before the games are read
+        if settings.model.init_from and not resume:
+            training.check_init_from(settings)
         needs_visits = settings.loss.policy_target == "visits"
         samples: training.Samples | training.Part | training.Files
         if files.window:

@@ -29,7 +29,7 @@ from komadori.training.loop import train
 from komadori.training.run import Report, RunResult
 from komadori.training.run_log import read_log
 from komadori.training.score_fit import fit_eval_coef
-from komadori.training.setup import check_init_from, save_untrained, split_of
+from komadori.training.setup import check_distill_from, check_init_from, save_untrained, split_of
 from komadori.training.streamed import Files
 from komadori.training.visits import load_visits
 
@@ -59,6 +59,7 @@ __all__ = [
     "Split",
     "TrainingError",
     "average_duplicates",
+    "check_distill_from",
     "check_init_from",
     "config_from_dict",
     "config_to_dict",

@@ -20,6 +20,7 @@ from komadori.training.device import Compute
 from komadori.training.distill import Teacher
 from komadori.training.duplicates import average_duplicates
 from komadori.training.encoder import CoreEncoder
+from komadori.training.errors import CheckpointError
 from komadori.training.loader import Encoder, Loader
 from komadori.training.optimizer import make_optimizer
 from komadori.training.score_fit import fit_eval_coef
@@ -155,6 +156,15 @@ def check_init_from(config: Config) -> None:
     _check_tables(config, card, setting)
 
 
+@names_arguments
+def check_distill_from(config: Config) -> None:
+    """Compare the card of `loss.distill_from`, if set, with the config's tables.
+
+    Raises ConfigError for other features or labels, CheckpointError where there is no model.
+    """
+    _teacher_folder(config)
+
+
 def _check_tables(config: Config, card: ModelCard, setting: str) -> None:
     """Raise ConfigError for the model of a setting with other features or labels than the run."""
     for what in ("features", "labels"):
@@ -163,13 +173,22 @@ def _check_tables(config: Config, card: ModelCard, setting: str) -> None:
             raise ConfigError(f"{setting}: its {what} is {other}, not {own}")
 
 
-def _teacher(config: Config, compute: Compute) -> Teacher | None:
-    name = config.loss.distill_from
-    if not name:
+def _teacher_folder(config: Config) -> Path | None:
+    """The model folder of `loss.distill_from`, its card checked; None if not set."""
+    if not config.loss.distill_from:
         return None
-    network, card = nets.load_model(checkpoint.resolve(Path(name)))
-    _check_tables(config, card, f"loss.distill_from = {name!r}")
-    return Teacher(network, compute)
+    try:
+        folder = checkpoint.resolve(Path(config.loss.distill_from))
+    except CheckpointError as error:
+        raise CheckpointError(f"loss.distill_from: {error}") from error
+    setting = f"loss.distill_from = {config.loss.distill_from!r}"
+    _check_tables(config, nets.load_card(folder), setting)
+    return folder
+
+
+def _teacher(config: Config, compute: Compute) -> Teacher | None:
+    folder = _teacher_folder(config)
+    return None if folder is None else Teacher(nets.load_model(folder)[0], compute)
 
 
 def _description(net: nets.NetConfig, other: nets.NetConfig) -> str:
