@@ -88,6 +88,32 @@ def test_a_match_is_taken_over_once(path: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "change"),
+    [
+        (0, {"players": [1, 2]}),
+        (0, {"players": {"a": 1, "b": 2}}),
+        (0, {"files": [[], [1]]}),
+        (0, {"files": "ab"}),
+        (0, {"conditions": {"max_plies": "x"}}),
+        (1, {"names": ["a", "a"]}),
+        (2, {"names": ["someone", "else"]}),
+    ],
+)
+def test_a_damaged_match_leaves_the_ladder_as_it_was(path: Path, tmp_path, line, change) -> None:
+    match = tmp_path / "match"
+    arena.play_match("material?name=new", "random?name=newer", games=2, out=match)
+    rows = [json.loads(row) for row in (match / "games.jsonl").read_text().splitlines()]
+    rows[line] |= change
+    (match / "games.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    before = run("show", path).output
+    result = run("import", path, match)
+    assert result.exit_code == 1
+    assert "games.jsonl: not a match" in result.output
+    assert BUG not in result.output
+    assert run("show", path).output == before
+
+
 def test_the_games_of_a_killed_match_are_taken_over(path: Path, tmp_path: Path) -> None:
     match = tmp_path / "match"
     arena.play_match("material?name=a\u2028b", "random?name=c", games=4, out=match)

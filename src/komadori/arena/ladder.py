@@ -17,7 +17,7 @@ import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -198,6 +198,18 @@ class Ladder:
             with contextlib.suppress(sqlite3.Error):
                 cursor.close()
 
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Make the changes of a block all or none. Raises LadderError."""
+        self._execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._execute("COMMIT")
+        except BaseException:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
+
     def _insert_player(
         self, name: str, spec: str, files: str, anchor_elo: float | None, note: str
     ) -> None:
@@ -318,27 +330,34 @@ class Ladder:
         LadderError, MatchStoreError.
         """
         terms, records = read_match(Path(folder))
-        names = {name for record in records for name in record.names}
-        known = {player.name for player in self.players()}
-        for record in records[:1]:
-            first = 0 if record.first_is_black else 1
-            for name, spec, files in zip(
-                (record.names[first], record.names[1 - first]),
-                terms["players"],
-                terms.get("files", ({}, {})),
-                strict=True,
-            ):
-                if name in names - known:
-                    self._insert_player(name, spec, json.dumps(files), None, f"from {folder}")
         conditions = str(Conditions(**terms["conditions"]))
-        key = json.dumps(terms, sort_keys=True)
-        new = 0
-        for record in records:
-            from komadori.arena.match import short_digest
-
-            source = f"{short_digest(key)} {record.index} {short_digest(' '.join(record.moves))}"
-            new += self.insert(record, conditions, source)
+        with self._transaction():  # a folder that is refused leaves nothing behind
+            known = {player.name for player in self.players()}
+            for record in records[:1]:
+                for name, spec, files in zip(
+                    _sides(record),
+                    terms["players"],
+                    terms.get("files", ({}, {})),
+                    strict=True,
+                ):
+                    if name not in known:
+                        self._insert_player(name, spec, json.dumps(files), None, f"from {folder}")
+            new = self._insert_of_match(terms, records, conditions)
         return new, len(records) - new
+
+    def _insert_of_match(
+        self, terms: Mapping[str, Any], records: Sequence[GameRecord], conditions: str
+    ) -> int:
+        """Store the games of a match; return how many are new."""
+        from komadori.arena.match import short_digest
+
+        key = short_digest(json.dumps(terms, sort_keys=True))
+        return sum(
+            self.insert(
+                record, conditions, f"{key} {record.index} {short_digest(' '.join(record.moves))}"
+            )
+            for record in records
+        )
 
     # ---- play
 
@@ -437,8 +456,7 @@ class Ladder:
         deterministic players would repeat a game, which would count twice.
         """
         key = f"openings of {min(a.id, b.id)} {max(a.id, b.id)}"
-        self._execute("BEGIN IMMEDIATE")
-        try:
+        with self._transaction():
             ((played,),) = self._rows(
                 "SELECT COUNT(*) FROM games WHERE (black, white) IN (VALUES (?, ?), (?, ?))",
                 (a.id, b.id, b.id, a.id),
@@ -448,11 +466,6 @@ class Ladder:
             self._execute(
                 "INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, str(first + count))
             )
-            self._execute("COMMIT")
-        except BaseException:
-            if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
-            raise
         return first
 
     def _opening_of(self, row: sqlite3.Row) -> int:
@@ -492,13 +505,29 @@ def read_match(folder: Path) -> tuple[dict[str, Any], list[GameRecord]]:
         terms = parse_json(lines[0])
         records = [GameRecord.from_json(parse_json(line)) for line in lines[1:]]
         Conditions(**terms["conditions"])
-        if len(terms["players"]) != 2 or len(terms.get("files", ({}, {}))) != 2:
-            raise ValueError("a match has two players")
+        _check_players(terms, records)
     except OSError as error:
         raise LadderError(f"{path}: {error.strerror}") from error
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise LadderError(f"{path}: not a match ({error})") from error
     return terms, records
+
+
+def _sides(record: GameRecord) -> tuple[str, str]:
+    """Return the names of a match's players, the first player's first."""
+    black, white = record.names
+    return (black, white) if record.first_is_black else (white, black)
+
+
+def _check_players(terms: Mapping[str, Any], records: Sequence[GameRecord]) -> None:
+    """Raise ValueError unless terms and games of a match are those of two players."""
+    specs, files = terms["players"], terms.get("files", [{}, {}])
+    if not (isinstance(specs, list) and [type(spec) for spec in specs] == [str, str]):
+        raise ValueError("a match has two players")
+    if not (isinstance(files, list) and [type(of_one) for of_one in files] == [dict, dict]):
+        raise ValueError("a match has a table of files for each player")
+    if len(names := set(map(_sides, records))) > 1 or any(a == b for a, b in names):
+        raise ValueError("its games aren't all between the same two players")
 
 
 def _is_allowed(a: str, b: str, among: Sequence[str], against: Sequence[str]) -> bool:
