@@ -162,6 +162,13 @@ def test_games_are_played_by_whoever_took_over(tmp_path) -> None:
     assert [_player_of_games(loop, number) for number in range(1, 6)] == [0, 0, 1, 1, 3]
 
 
+def test_a_folder_may_have_any_name(tmp_path) -> None:
+    gate = GateConfig(games=2, nodes=30, references=("random",), reference_games=2)
+    loop = Loop(config(generations=1, gate=gate), tmp_path / "a&b?c=d %41#")
+    assert run(loop)
+    assert loop.verdict(1).games == 2
+
+
 def test_a_bad_candidate_is_rejected(tmp_path, monkeypatch) -> None:
     from komadori.generate.loop import stages
 

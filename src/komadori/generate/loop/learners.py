@@ -17,6 +17,7 @@ from komadori.generate.sources import Evaluation
 from komadori.linear import kpp, nnue, two_piece
 from komadori.linear.regression import Positions
 from komadori.model_folder import has_learner_state
+from komadori.players.spec import option_value
 from komadori.search.alphabeta import engine_factory
 from komadori.shipped import experiment_path
 from komadori.typed_settings import build
@@ -140,7 +141,8 @@ class LinearLearner:
 
     def player(self, file: Path | None, nodes: int) -> str:
         evaluation = self.evaluation(file)
-        where = "" if evaluation.weights is None else f"&EvalFile={evaluation.weights}"
+        weights = evaluation.weights
+        where = "" if weights is None else f"&EvalFile={option_value(weights)}"
         return f"alphabeta?Eval={evaluation.name}{where}&nodes={nodes}&USI_Hash=16"
 
 
