@@ -134,6 +134,15 @@ def test_a_file_that_is_no_book_is_named(tmp_path: Path, content: bytes, message
         Book.find("a" * 300)
 
 
+def test_a_place_of_a_book_that_is_damaged_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bad.db"
+    path.write_text(f"{HEADER}\nsfen {START}\n7g7f none x 0 1\n")
+    with pytest.raises(BookError, match=r"bad\.db: .*invalid"):
+        Book(path).moves(Board())
+    shown = CliRunner().invoke(command, ["show", str(path)])
+    assert (shown.exit_code, "bad.db: " in shown.output) == (1, True)
+
+
 def games(*extra: tuple[str, Winner, list[int]]) -> list[Game]:
     lines = (
         ("7g7f 3c3d 2g2f", Winner.BLACK, [40, -30, 20]),
@@ -236,6 +245,22 @@ def test_a_bad_book_is_reported_and_played_without(tmp_path: Path) -> None:
         assert "none.db" in gui.expect("info string error")
         gui.expect("bestmove")
         assert len(gui.source.searcher.seen) == 1
+
+
+def test_a_book_that_is_removed_is_reported_once_and_played_without(book: Path) -> None:
+    with Gui().ready() as gui:
+        gui.send("setoption name OwnBook value true", f"setoption name Book_File value {book}")
+        gui.send("position startpos", "go nodes 10")
+        gui.expect("bestmove")
+        assert gui.source.searcher.seen == []
+        book.unlink()
+        gui.send("go nodes 10")
+        assert f"{book}: " in gui.expect("info string error")
+        gui.expect("bestmove")
+        gui.send("go nodes 10")
+        gui.expect("bestmove")
+        assert len(gui.source.searcher.seen) == 2
+        assert not [line for line in gui.rest() if "error" in line]
 
 
 def test_options_that_limit_the_search() -> None:

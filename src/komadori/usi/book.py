@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from komadori.atomic import atomic_writer
 from komadori.usi.models import places
@@ -67,9 +67,9 @@ class Book:
             raise BookError(f"{path}: not a book: the first line isn't {HEADER}")
         try:
             self._book = YaneuraOuBook.open(str(self.path))
-            self._book.lookup_sfen(TEST_SFEN)  # fails if the positions aren't sorted
         except ValueError as error:
             raise BookError(f"{path}: {error}") from None
+        self._entry(TEST_SFEN)  # fails if the positions aren't sorted
 
     @classmethod
     def find(cls, name: str) -> Book:
@@ -85,12 +85,13 @@ class Book:
         """Return the book's legal moves in a position, sorted by count, then by score.
 
         If the book doesn't contain the position, the position with colours exchanged and the
-        board rotated is looked up (YaneuraOu's FlippedBook).
+        board rotated is looked up (YaneuraOu's FlippedBook). Raises BookError if the book is
+        damaged there.
         """
-        entry = self._book.lookup_sfen(board.sfen())
+        entry = self._entry(board.sfen())
         turn: Callable[[str], str] = str
         if entry is None:
-            entry = self._book.lookup_sfen(flip_sfen(board.sfen()))
+            entry = self._entry(flip_sfen(board.sfen()))
             turn = flip_move
         if entry is None:
             return []
@@ -111,6 +112,13 @@ class Book:
                 )
             )
         return sorted(found, key=lambda m: (-m.count, -(m.score_cp or 0)))
+
+    def _entry(self, sfen: str) -> Any:
+        """Return the library's entry of a position, or None. Raises BookError."""
+        try:
+            return self._book.lookup_sfen(sfen)
+        except (ValueError, OSError) as error:
+            raise BookError(f"{self.path}: {error}") from None
 
 
 def flip_sfen(sfen: str) -> str:

@@ -42,13 +42,14 @@ class BookAnswers:
             return [], None
         from komadori.usi.book import Book, BookError, draw
 
-        if self._path != options.book_file:
-            self._path, self._book = options.book_file, None
-            try:
+        try:
+            if self._path != options.book_file:
+                self._path, self._book = options.book_file, None
                 self._book = Book.find(options.book_file)
-            except (BookError, OSError) as error:
-                return [InfoLine(string=f"error: {error}; playing without a book")], None
-        moves = self._book.moves(job.board) if self._book is not None else []
+            moves = self._book.moves(job.board) if self._book is not None else []
+        except (BookError, OSError) as error:
+            self._book = None
+            return [InfoLine(string=f"error: {error}; playing without a book")], None
         if not moves:
             return [], None
         if self._random is None:
