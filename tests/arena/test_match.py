@@ -412,6 +412,25 @@ def test_a_damaged_game_is_named_and_kept(change: dict[str, Any], tmp_path: Path
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("content", ['{"mine": 1}', '{"mine": 1}\n', "[]\n", "text", "\n"])
+def test_a_file_of_something_else_is_no_truncated_match(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl"
+    path.write_text(content)
+    with pytest.raises(arena.MatchStoreError, match=r"games\.jsonl, line 1: no terms of a match"):
+        arena.play_match("random", "random", games=2, out=tmp_path)
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize("length", [0, 1, 8, 30])
+def test_a_match_that_was_killed_at_its_first_line_begins_anew(length: int, tmp_path: Path) -> None:
+    conditions = Conditions(max_plies=12)
+    whole = arena.play_match("random", "random", conditions=conditions, games=2, out=tmp_path)
+    path = tmp_path / "games.jsonl"
+    path.write_bytes(path.read_bytes()[:length])
+    again = arena.play_match("random", "random", conditions=conditions, games=2, out=tmp_path)
+    assert [game.moves for game in again.games] == [game.moves for game in whole.games]
+
+
 def test_a_match_that_is_being_played_is_left_alone(tmp_path: Path) -> None:
     def intrude(record: arena.GameRecord, result: arena.MatchResult) -> None:
         with pytest.raises(InUseError, match="in use by process"):

@@ -18,6 +18,8 @@ from komadori.run_lock import RunLock
 from komadori.wording import setting
 
 FORMAT = 2
+#: How a journal begins, by which a truncated one is told from a file of something else.
+_START = b'{"format": '
 
 
 class MatchStoreError(ValueError):
@@ -58,14 +60,14 @@ class Journal:
             with self.path.open("rb") as file:
                 first = file.readline()
                 has_items = bool(file.read(1))
-        if not first.endswith(b"\n"):  # truncated, so nothing follows it
-            self._begin()
+        if not first.endswith(b"\n") and first[: len(_START)] == _START[: len(first)]:
+            self._begin()  # truncated, so nothing follows it
             return
         try:
             found = parse_json(first)
         except ValueError:
             found = None
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or type(found.get("format")) is not int:
             raise MatchStoreError(f"{self.path}, line 1: no terms of a {self._work}")
         found = _with_current_paths(found, self._terms)
         for key in [*(key for key in found if key not in self._terms), *self._terms]:
