@@ -98,6 +98,7 @@ def test_a_match_is_taken_over_once(path: Path, tmp_path: Path) -> None:
         (0, {"conditions": {"max_plies": "x"}}),
         (1, {"names": ["a", "a"]}),
         (2, {"names": ["someone", "else"]}),
+        (2, {"moves": ["7g7f", "7g7f"]}),
     ],
 )
 def test_a_damaged_match_leaves_the_ladder_as_it_was(path: Path, tmp_path, line, change) -> None:

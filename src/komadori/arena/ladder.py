@@ -499,16 +499,20 @@ def _empty_ladder(settings: Settings) -> bytes:
 def read_match(folder: Path) -> tuple[dict[str, Any], list[GameRecord]]:
     """Read the terms and games of a match folder; a last line that is cut off, as by a kill, is
     left out. Raises LadderError."""
+    from komadori.arena.store import to_game
+
     path = folder / "games.jsonl"
     try:
         *lines, _ = path.read_bytes().split(b"\n")
         terms = parse_json(lines[0])
         records = [GameRecord.from_json(parse_json(line)) for line in lines[1:]]
+        for record in records:
+            to_game(record)  # its moves can be made
         Conditions(**terms["conditions"])
         _check_players(terms, records)
     except OSError as error:
         raise LadderError(f"{path}: {error.strerror}") from error
-    except (ValueError, TypeError, KeyError, IndexError) as error:
+    except (ValueError, TypeError, LookupError, OverflowError) as error:
         raise LadderError(f"{path}: not a match ({error})") from error
     return terms, records
 
