@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,15 @@ def test_the_games_before_the_damage_of_an_archive_are_read(
     samples = load_samples(path)
     assert len(samples) > 1000
     assert any("damaged compression" in skip.reason for skip in samples.skipped)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_named_and_not_called_empty(tmp_path: Path) -> None:
+    path = tmp_path / "a.hcpe3"
+    os.mkfifo(path)
+    for read in (read_games, load_samples):
+        with pytest.raises(RecordError, match=r"a\.hcpe3: a pipe"):
+            read(path)
 
 
 def test_the_positions_before_the_damage_are_read(tmp_path: Path) -> None:

@@ -45,8 +45,11 @@ def content(path: Path, faults: list[Skipped] | None = None) -> NDArray[np.uint8
 
     Large decompressed content goes to a temporary file, which is mapped. Of a damaged archive, the
     bytes before the damage are returned and the damage is added to `faults`; without `faults`, or
-    if nothing precedes the damage, RecordError is raised. Raises OSError if the file can't be read.
+    if nothing precedes the damage, RecordError is raised, as for a pipe. Raises OSError if the file
+    can't be read.
     """
+    if path.is_fifo():
+        raise RecordError(f"{path}: a pipe; save its content to a file first")
     packer = _COMPRESSED.get(path.suffix.lower())
     if packer is None:
         return np.empty(0, np.uint8) if path.stat().st_size == 0 else np.memmap(path, np.uint8, "r")
