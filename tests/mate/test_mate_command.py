@@ -22,11 +22,22 @@ def test_what_is_no_problem_is_refused_and_the_rest_solved(tmp_path: Path) -> No
     assert not isinstance(done.exception, IndexError)
 
 
+def test_a_long_line_is_cut_in_the_message(tmp_path: Path) -> None:
+    path = tmp_path / "other.bin"
+    path.write_bytes(bytes(100_000))
+    done = CliRunner().invoke(command, ["-f", str(path)])
+    assert done.exit_code == 1
+    assert "refused" in done.output
+    assert len(done.output) < 1000
+
+
 def test_bad_settings_are_named(tmp_path: Path) -> None:
     for text in ("0", "-5", "nan", "1e9"):
         done = CliRunner().invoke(command, [MATE_IN_1, f"--hash-mb={text}"])
         assert done.exit_code == 2, text
         assert "--hash-mb" in done.output
+    done = CliRunner().invoke(command, [MATE_IN_1, "--plies", str(10**14)])
+    assert (done.exit_code, "--plies" in done.output) == (2, True)
     path = tmp_path / "other.txt"
     path.write_bytes(b"\xff\xfe\x00")
     done = CliRunner().invoke(command, ["-f", str(path)])

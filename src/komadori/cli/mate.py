@@ -14,6 +14,7 @@ from komadori.records import RecordError, Skipped
 from komadori.records.files import content
 from komadori.records.text import encoding_of
 from komadori.rules import Board, RulesError
+from komadori.usi.protocol import one_line
 from komadori.wording import counted
 
 _WORDS = {
@@ -77,7 +78,7 @@ def _solve_interruptibly(
 @click.option(
     "--plies",
     default=0,
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, 1_000_000),
     help="Maximum length of the mate in plies; 0: any.",
 )
 @click.option(
@@ -137,7 +138,7 @@ def command(
             raise click.ClickException(f"--hash-mb {hash_mb:g}: not enough memory") from error
         except RulesError as error:
             refused += 1
-            say(f"{number}\trefused\t{sfen}\t{error}", err=True)
+            say(f"{number}\trefused\t{one_line(sfen)}\t{error}", err=True)
             continue
         counts[found.status] += 1
         seconds += found.seconds
