@@ -297,6 +297,7 @@ def test_noise_changes_the_root_alone_and_its_visits_are_pruned() -> None:
         ({"max_plies": 600}, "hcpe3 holds at most 513"),
         ({"playouts": "many"}, "playouts must be int, not 'many'"),
         ({"visits": 3}, "unknown key 'visits'"),
+        ({"memory_mb": 10**14}, "memory_mb is 100000000000000, at most 1048576"),
     ],
 )
 def test_bad_settings_are_named(values: dict[str, Any], message: str) -> None:

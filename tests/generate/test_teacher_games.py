@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import contextlib
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from komadori import records
 from komadori._core import generate as core
 from komadori.arena.openings import OpeningError
+from komadori.cli.generate_teacher import command
 from komadori.generate import (
     BuiltinGames,
     Evaluation,
@@ -549,11 +552,25 @@ def test_scores_are_those_of_the_side_to_move(tmp_path) -> None:
         ({"opening_plies": (5, 3)}, "opening_plies is 5 to 3"),
         ({"inner_fraction": 1.5}, "inner_fraction is 1.5"),
         ({"declaration": "23"}, "declaration is '23'"),
+        ({"hash_mb": 10**14}, "hash_mb is 100000000000000, at most 1048576"),
     ],
 )
 def test_settings_are_checked(change, message) -> None:
     with pytest.raises(ValueError, match=message):
         TeacherSettings(**change)
+
+
+@pytest.mark.parametrize(
+    "name", [one.name for one in fields(TeacherSettings) if type(one.default) is int]
+)
+def test_no_integer_is_too_large_for_the_core(name: str) -> None:
+    with contextlib.suppress(ValueError):
+        TeacherSettings(**{"multipv": 2, name: 10**14}).to_core()
+
+
+def test_a_depth_beyond_the_core_is_a_usage_error(tmp_path) -> None:
+    done = CliRunner().invoke(command, ["-o", str(tmp_path / "out"), "--depth", str(10**14)])
+    assert (done.exit_code, "depth below 2^31" in done.output) == (2, True)
 
 
 def test_settings_from_a_table() -> None:

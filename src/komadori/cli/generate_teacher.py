@@ -310,7 +310,10 @@ def command(
     if nodes or depth:
         if searches:
             raise click.UsageError("--search replaces --nodes and --depth: give one or the other")
-        searches = (SearchBounds(nodes=nodes or 0, depth=depth or 0),)
+        try:
+            searches = (SearchBounds(nodes=nodes or 0, depth=depth or 0),)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
     if engine_command and (evaluation or weights or opponent_eval or opponent_weights):
         raise click.UsageError("--engine takes no --eval and no --weights")
     if engine_command:

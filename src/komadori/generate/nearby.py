@@ -30,7 +30,7 @@ from komadori.generate.segments import (
     read_segments,
     write_counts,
 )
-from komadori.generate.settings import SearchBounds
+from komadori.generate.settings import MAX_INT, MAX_MB, SearchBounds
 from komadori.generate.sources import Evaluation
 from komadori.records import Samples, SampleWriter
 from komadori.search.alphabeta import AlphaBetaOptions, make_engines
@@ -76,6 +76,7 @@ class NearbySettings:
         at_least(self, seed=0, per_position=1, limit_cp=0, hash_mb=1)
         at_least(self, evaluated_every=0, label_nodes=0)
         at_most(self, evaluated_every=2**32 - 1, label_nodes=2**32 - 1)
+        at_most(self, limit_cp=MAX_INT, hash_mb=MAX_MB)
         if self.label_nodes and not self.evaluated_every:
             raise ValueError("label_nodes needs evaluated_every")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from komadori.encoding.value import DLSHOGI_COEF
-from komadori.generate.settings import check_game_settings, former_names
+from komadori.generate.settings import MAX_MB, check_game_settings, former_names
 from komadori.search.options import PuctOptions
-from komadori.typed_settings import at_least, build, fractions, one_of, positive
+from komadori.typed_settings import at_least, at_most, build, fractions, one_of, positive
 
 #: Kinds of root search: AlphaZero's noise, or Gumbel AlphaZero's sequential halving.
 ROOTS = ("noise", "gumbel")
@@ -101,6 +101,7 @@ class SelfPlaySettings:
             temperature=0,
             least_temperature=0,
         )
+        at_most(self, memory_mb=MAX_MB)
         fractions(
             self,
             "full_fraction",

@@ -11,8 +11,13 @@ from typing import Any
 from komadori._core import generate as _core
 from komadori._core.records import HCPE3_MAX_PLIES
 from komadori.rules import DECLARATION_POINTS
-from komadori.typed_settings import at_least, build, fractions, one_of, positive
+from komadori.typed_settings import at_least, at_most, build, fractions, one_of, positive
 from komadori.wording import names_arguments
+
+#: Largest integer of a setting that the core holds in 32 bits.
+MAX_INT = 2**31 - 1
+#: Largest table or tree, in MiB, as in the USI options.
+MAX_MB = 1 << 20
 
 
 @names_arguments
@@ -135,6 +140,20 @@ class TeacherSettings:
             hash_mb=1,
             candidate_steps=0,
             score_step_cp=0,
+        )
+        at_most(
+            self,
+            random_moves=MAX_INT,
+            multipv=MAX_INT,
+            sampled_plies=MAX_INT,
+            sample_window_cp=MAX_INT,
+            resign_cp=MAX_INT,
+            resign_plies=MAX_INT,
+            repetitions=MAX_INT,
+            inner_depth=MAX_INT,
+            hash_mb=MAX_MB,
+            candidate_steps=MAX_INT,
+            score_step_cp=MAX_INT,
         )
         fractions(
             self,
