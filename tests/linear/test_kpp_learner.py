@@ -87,6 +87,13 @@ def test_a_run_leaves_weights_and_resumes(tmp_path, positions) -> None:
         learner(tmp_path / "part", shorter, resume=True)
     longer = learner(tmp_path / "part", positions, replace(SETTINGS, epochs=3), resume=True)
     assert longer.state.epoch == 2
+    longer.folder.lock.release()
+    path = tmp_path / "part/state.npz"
+    state = dict(np.load(path))
+    for name, array in (("position", np.array(1)), ("squares", state["squares"][1:])):
+        np.savez(path, **state | {name: array})
+        with pytest.raises(ValueError, match="damaged"):
+            learner(tmp_path / "part", positions, resume=True)
 
 
 def test_a_run_killed_between_state_and_weights_resumes(tmp_path, positions, monkeypatch) -> None:

@@ -284,12 +284,15 @@ def test_a_stopped_epoch_is_repeated(tmp_path: Path) -> None:
     assert (folder / "nn.bin").read_bytes() == (tmp_path / "whole" / "nn.bin").read_bytes()
 
 
-@pytest.mark.parametrize("damage", ["cut", "changed", "pickled", "encrypted", "incomplete"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "changed", "pickled", "encrypted", "incomplete", "scalar", "text"]
+)
 def test_a_damaged_state_is_refused(tmp_path: Path, damage: str) -> None:
     parts, settings = (examples(400, 1), examples(80, 2)), Settings(epochs=1, threads=1)
     Learner(settings, *parts, tmp_path, resume=False).run()
     path = tmp_path / "state.npz"
     content = bytearray(path.read_bytes())
+    (tmp_path / "sound.npz").write_bytes(content)
     if damage == "cut":
         content = content[: len(content) // 2]
     elif damage == "changed":
@@ -301,6 +304,9 @@ def test_a_damaged_state_is_refused(tmp_path: Path, damage: str) -> None:
     path.write_bytes(content)
     if damage == "incomplete":
         np.savez(path, parameters=np.zeros(3, np.float32))
+    elif damage in ("scalar", "text"):
+        state = dict(np.load(tmp_path / "sound.npz"))
+        np.savez(path, **state | {"numbers": np.array(1 if damage == "scalar" else ["x"] * 3)})
     with pytest.raises(ValueError, match="damaged"):
         Learner(settings, *parts, tmp_path, resume=True)
 

@@ -441,27 +441,26 @@ class Distillation:
 
     # -- state
 
-    def _save(self) -> None:
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """The state as arrays."""
         model = self.model
-        self._run_folder.save_state(
-            {
-                "parameters": model.parameters,
-                "average": self._average,
-                "first_moments": model.first_moments,
-                "second_moments": model.second_moments,
-                "numbers": np.array([model.steps, self.chunk]),
-            }
-        )
+        return {
+            "parameters": model.parameters,
+            "average": self._average,
+            "first_moments": model.first_moments,
+            "second_moments": model.second_moments,
+            "numbers": np.array([model.steps, self.chunk]),
+        }
+
+    def _save(self) -> None:
+        self._run_folder.save_state(self._arrays())
 
     def _load(self) -> None:
-        state = self._run_folder.load_state()
-        try:
-            for name in ("parameters", "first_moments", "second_moments"):
-                getattr(self.model, name)[:] = state[name]
-            self._average[:] = state["average"]
-            self.model.steps, self.chunk = (int(n) for n in state["numbers"])
-        except (KeyError, ValueError) as error:
-            raise ValueError(f"the state of the run is damaged ({error})") from error
+        state = self._run_folder.load_state(self._arrays())
+        for name in ("parameters", "first_moments", "second_moments"):
+            getattr(self.model, name)[:] = state[name]
+        self._average[:] = state["average"]
+        self.model.steps, self.chunk = (int(n) for n in state["numbers"])
         self.weights().save(self.folder / NETWORK)  # of this chunk, if the run was killed between
 
 

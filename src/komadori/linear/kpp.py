@@ -136,15 +136,15 @@ class State:
 
     @classmethod
     def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> State:
-        """The inverse of `to_arrays`. Raises ValueError if an array is missing."""
+        """The inverse of `to_arrays`. Raises ValueError for weights at places that don't exist."""
+        state, places = cls.fresh(), arrays["places"]
         try:
-            state, places = cls.fresh(), arrays["places"]
             for name in ("weights", "squares", "average"):
                 getattr(state, name)[places] = arrays[name]
-            epoch, update, positions = (int(n) for n in arrays["position"])
-            result, teacher, result_floor, teacher_floor = (float(x) for x in arrays["loss"])
-        except (KeyError, IndexError) as error:
+        except (ValueError, IndexError) as error:
             raise ValueError(f"the state of the run is damaged ({error})") from error
+        epoch, update, positions = (int(n) for n in arrays["position"])
+        result, teacher, result_floor, teacher_floor = (float(x) for x in arrays["loss"])
         state.epoch, state.update = epoch, update
         state.loss = Loss(result, teacher, result_floor, teacher_floor, positions)
         return state
@@ -180,7 +180,12 @@ class Learner:
             resume=resume,
             may_differ=MAY_DIFFER,
         )
-        self.state = State.of_arrays(self.folder.load_state()) if resume else State.fresh()
+        if resume:
+            none = np.zeros(0, np.float32)
+            untouched = State(none, none, none)
+            self.state = State.of_arrays(self.folder.load_state(untouched.to_arrays()))
+        else:
+            self.state = State.fresh()
         self._quantised = KppWeights.material()
         self._core = _core.KppWeights()
         self._is_stale = True  # `_core` lacks the last update

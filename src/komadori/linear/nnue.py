@@ -360,28 +360,27 @@ class Learner:
         if self.best_epoch == self.epoch:
             self.weights().save(self.folder / "nn.bin")
 
-    def _save(self) -> None:
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """The state as arrays."""
         model = self.model
-        self._folder.save_state(
-            {
-                "parameters": model.parameters,
-                "first_moments": model.first_moments,
-                "second_moments": model.second_moments,
-                "numbers": np.array([model.steps, self.epoch, self.best_epoch]),
-                "best": np.array(self.best),
-                "leaf_weights": np.frombuffer(self._leaf_weights, np.uint8),
-            }
-        )
+        return {
+            "parameters": model.parameters,
+            "first_moments": model.first_moments,
+            "second_moments": model.second_moments,
+            "numbers": np.array([model.steps, self.epoch, self.best_epoch]),
+            "best": np.array(self.best),
+            "leaf_weights": np.frombuffer(self._leaf_weights, np.uint8),
+        }
+
+    def _save(self) -> None:
+        self._folder.save_state(self._arrays())
 
     def _load(self) -> None:
-        model, state = self.model, self._folder.load_state()
-        try:
-            for name in ("parameters", "first_moments", "second_moments"):
-                getattr(model, name)[:] = state[name]
-            model.steps, self.epoch, self.best_epoch = (int(n) for n in state["numbers"])
-            self.best = float(state["best"])
-            self._leaf_weights = state["leaf_weights"].tobytes()
-        except (KeyError, ValueError) as error:
-            raise ValueError(f"the state of the run is damaged ({error})") from error
+        model, state = self.model, self._folder.load_state(self._arrays())
+        for name in ("parameters", "first_moments", "second_moments"):
+            getattr(model, name)[:] = state[name]
+        model.steps, self.epoch, self.best_epoch = (int(n) for n in state["numbers"])
+        self.best = float(state["best"])
+        self._leaf_weights = state["leaf_weights"].tobytes()
         self._has_weights = self.epoch > 0
         self._save_best()

@@ -24,7 +24,7 @@ from komadori.json_file import read_table
 from komadori.linear.weights_file import DAMAGE
 from komadori.model_folder import LEARNER_STATE, has_learner_state
 from komadori.run_lock import RunLock
-from komadori.wording import no_such_file, setting
+from komadori.wording import no_such_file, setting, what_is_wrong
 
 _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
@@ -126,8 +126,11 @@ class RunFolder:
                 _RENAMED.get(k, k): v for k, v in dict(stored["settings"]).items()
             }
             stored_data, origin = dict(stored["data"]), stored.get("origin")
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{self.path}: run.json can't be read ({error})") from error
+        except OSError as error:
+            raise ValueError(f"{self.path / _CARD}: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            what = what_is_wrong(error)
+            raise ValueError(f"{self.path}: run.json can't be read ({what})") from error
         if kind != self.card["kind"]:
             raise ValueError(f"{self.path}: a run of {kind}, not of {self.card['kind']}")
         for what, before, now in (
@@ -151,21 +154,35 @@ class RunFolder:
         with atomic_writer(self.state_path) as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
 
-    def load_state(self) -> dict[str, NDArray[Any]]:
-        """Read state.npz. Raises ValueError if it is damaged."""
+    def load_state(self, like: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Read state.npz. Raises ValueError if it is damaged or lacks an array of `like`, of its
+        type and shape; arrays that are empty there may have any length.
+        """
+        damaged = f"{self.state_path}: damaged; the run can't be resumed"
         try:
             with np.load(self.state_path, allow_pickle=False) as file:
-                return {name: file[name] for name in file.files}
+                found = {name: file[name] for name in like}
         except OSError as error:
             raise ValueError(f"{self.state_path}: {error.strerror or error}") from error
         except DAMAGE as error:
-            raise ValueError(f"{self.state_path}: damaged; the run can't be resumed") from error
+            raise ValueError(damaged) from error
+        for name, expected in like.items():
+            array = found[name]
+            has_shape = array.shape == expected.shape if expected.size else array.ndim == 1
+            if not has_shape or _kind(array) != _kind(expected):
+                raise ValueError(damaged)
+        return found
 
     def log(self, report: Mapping[str, Any]) -> None:
         """Append a line to log.jsonl; infinity and NaN are null, as in the logs of `train`."""
         entry = {name: _plain(value) for name, value in report.items()}
         with (self.path / _LOG).open("a", encoding="utf-8") as log:
             log.write(json.dumps(entry) + "\n")
+
+
+def _kind(array: NDArray[Any]) -> str:
+    """The kind of an array's numbers; signed and unsigned integers are of one."""
+    return array.dtype.kind.replace("u", "i")
 
 
 def _plain(value: Any) -> Any:

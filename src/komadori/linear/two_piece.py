@@ -233,17 +233,14 @@ class State:
 
     @classmethod
     def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> State:
-        """The inverse of `to_arrays`. Raises ValueError if an array is missing."""
-        try:
-            return cls(
-                arrays["w"],
-                arrays["step"],
-                arrays["run"],
-                arrays["piece_values"],
-                int(arrays["iteration"]),
-            )
-        except KeyError as error:
-            raise ValueError(f"the state of the run is damaged ({error})") from error
+        """The inverse of `to_arrays`."""
+        return cls(
+            arrays["w"],
+            arrays["step"],
+            arrays["run"],
+            arrays["piece_values"],
+            int(arrays["iteration"]),
+        )
 
 
 @dataclass(frozen=True)
@@ -287,11 +284,9 @@ class Learner:
             resume=resume,
             may_differ=MAY_DIFFER,
         )
-        size = self.geometry.orbits.size
-        self.state = (
-            State.of_arrays(self.folder.load_state()) if resume else State.fresh(settings, size)
-        )
+        self.state = State.fresh(settings, self.geometry.orbits.size)
         if resume:
+            self.state = State.of_arrays(self.folder.load_state(self.state.to_arrays()))
             self._save_weights()  # the run may have been killed before
 
     def weights(self) -> TwoPieceWeights:
