@@ -326,17 +326,19 @@ def test_a_browser_shows_the_list(analysed: AnalysedGame, tmp_path: Path) -> Non
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 @pytest.mark.parametrize("language", ["ja", "en"])
 def test_the_page_and_the_index_fit_a_phone(tmp_path: Path, language: Any) -> None:
-    """A game with many mistakes, of every class in one phase, on the narrowest of phones."""
+    """A game with many mistakes, of every class in one phase, and with long names without a place
+    to break at, on the narrowest of phones."""
     sync_api = pytest.importorskip("playwright.sync_api")
     draw = random.Random(1)
     game = next(game for game in records.read_games(records.sample_path()) if len(game) > 120)
+    game.headers |= {"black": "b" * 200, "white": "w" * 200, "event": "e" * 200}
     rates = [draw.random() for _ in range(len(game) + 1)]
     analysed = AnalysedGame(game, [Found(rate, 10, (line(rate),)) for rate in rates])
     assert any(all(phase.mistakes) for phase in analysed.side(0).phases)
     options = PageOptions(language)
     page, index = tmp_path / "page.html", tmp_path / "index.html"
     page.write_text(html_report([analysed], "t", options=options), "utf-8")
-    entries = [IndexEntry("page.html", "t", [analysed])]
+    entries = [IndexEntry("page.html", "t" * 200, [analysed])]
     index.write_text(html_index(entries, "t", options=options), "utf-8")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -345,6 +347,8 @@ def test_the_page_and_the_index_fit_a_phone(tmp_path: Path, language: Any) -> No
             phone.goto(path.as_uri())
             assert phone.locator("table").count(), path.name
             assert phone.evaluate("document.documentElement.scrollWidth") == 320, path.name
+            for box in phone.locator(".scroll").all():
+                assert box.evaluate("e => e.scrollWidth <= e.clientWidth"), path.name
         browser.close()
 
 
