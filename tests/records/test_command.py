@@ -80,6 +80,13 @@ def test_a_damaged_game_is_reported_with_file_byte_and_reason(
     assert f"{damaged}: byte {offset}: ply 1: " in result.stderr
 
 
+def test_a_kind_of_fault_keeps_its_apostrophes(tmp_path: Path) -> None:
+    problem = Game.from_usi(["G*3b"], "8l/7k1/9/6S2/9/9/9/9/9 b 2G 1", winner=Winner.BLACK)
+    write_games(tmp_path / "a.kif", [problem])
+    result = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.hcpe3")
+    assert "1 x hcp can't hold a position without Black's king\n" in result.stderr
+
+
 def test_variations_that_a_format_has_none_of_are_counted(tmp_path: Path) -> None:
     game = random_game(1, plies=4)
     game.variations[0] = [random_game(2, plies=2)]

@@ -184,7 +184,8 @@ class Inputs:
 
 def _kind(reason: str) -> str:
     """Return the reason without its variable parts."""
-    reason = re.sub(r"'[^']*'|\"[^\"]*\"", "...", reason)
+    # An apostrophe within a word is none of the quotation marks.
+    reason = re.sub(r"(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"", "...", reason)
     reason = re.sub(r"^ply \d+: ", "", reason)
     return re.sub(r"\b\d+\b", "N", reason).split(" in ")[0]
 
