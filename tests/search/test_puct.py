@@ -70,6 +70,16 @@ def test_a_search_in_one_call() -> None:
     assert search.search(Board(MIDDLE), load("uniform")).infos[0].nodes >= 800
 
 
+def test_a_search_in_one_call_ends() -> None:
+    moves = [Move.from_usi("9g9f")]
+    for settings in ({"searchmoves": moves}, {"nodes": None}, {"infinite": False}):
+        result = search.search("startpos", "uniform", **settings)
+        assert 800 <= result.infos[0].nodes < 1000, settings
+    for settings in ({"infinite": True}, {"ponder": True, "nodes": 10}, {"mate": 0}):
+        with pytest.raises(ValueError, match="waits for a stop"):
+            search.search("startpos", "uniform", **settings)
+
+
 def test_only_search_moves_are_answered() -> None:
     moves = [Move.from_usi("9g9f"), Move.from_usi("1g1f")]
     s = searcher(multipv=5)

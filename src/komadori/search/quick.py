@@ -25,13 +25,18 @@ def search(
     `model` is a file, a name known to `inference.load`, or an evaluator; by default the bundled
     network. `settings` are limits (fields of `Limits`, such as nodes=800 or movetime_ms=1000) and
     options (fields of `PuctOptions`, such as multipv=3; `eval_coef` defaults to that of the
-    model's card). Without a limit it searches 800 nodes.
+    model's card). Without a limit, also of `searchmoves` alone, it searches 800 nodes.
 
     Raises TypeError for a position, model or setting of another type, ValueError for a negative
-    limit.
+    limit, and for one that waits for a `stop`, which only a searcher takes.
     """
     limits = {name: value for name, value in settings.items() if name in _LIMITS}
-    bounds = Limits(**(limits or {"nodes": 800}))
+    if all(limits.get(name) is None for name in _LIMITS - {"searchmoves", "infinite", "ponder"}):
+        limits["nodes"] = 800
+    bounds = Limits(**limits)
+    if bounds.waits or bounds.mate == 0:
+        name = "mate=0" if bounds.mate == 0 else "infinite" if bounds.infinite else "ponder"
+        raise ValueError(f"{name} waits for a stop, which this function can't receive")
     options = {name: value for name, value in settings.items() if name not in _LIMITS}
     board = Board(position) if isinstance(position, str) else position
     check_type("position", board, Board)
