@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 
 import pytest
 
@@ -46,6 +47,12 @@ def test_sign_test(wins: int, losses: int, expected: float) -> None:
 def test_sign_test_stays_exact_for_long_matches() -> None:
     assert elo.sign_test(2000, 1000) == pytest.approx(1.0e-75, rel=1e3)
     assert 0.0 < elo.sign_test(2000, 1000) < 1e-70
+
+
+def test_sign_test_of_a_long_match_takes_no_time() -> None:
+    began = time.process_time()
+    assert elo.sign_test(10_000, 10_000) == pytest.approx(0.5028, abs=1e-4)
+    assert time.process_time() - began < 2
 
 
 def test_trinomial_error_by_hand() -> None:

@@ -62,11 +62,18 @@ def sign_test(wins: int, losses: int) -> float:
     if wins < 0 or losses < 0:
         raise ValueError(f"counts can't be negative: {wins} wins, {losses} losses")
     # Sum the shorter tail with integers: exact at any n.
-    if wins > n - wins:
-        tail = sum(math.comb(n, k) for k in range(wins, n + 1))
-        return tail / (1 << n)
-    head = sum(math.comb(n, k) for k in range(wins))
-    return 1.0 - head / (1 << n)
+    if wins > losses:
+        return _first_binomials(n, losses + 1) / (1 << n)
+    return 1.0 - _first_binomials(n, wins) / (1 << n)
+
+
+def _first_binomials(n: int, count: int) -> int:
+    """Return the sum of C(n, 0) to C(n, count - 1), each computed from the one before."""
+    total, binomial = 0, 1
+    for k in range(count):
+        total += binomial
+        binomial = binomial * (n - k) // (k + 1)
+    return total
 
 
 @dataclass(frozen=True)
