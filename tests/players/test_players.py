@@ -60,6 +60,8 @@ def test_grammar(text: str, expected: PlayerSpec) -> None:
         ("usi: ?nodes=5", "needs a command"),
         ("material:x", "takes no argument"),
         ("random?nodes=many", "nodes=many isn't an integer"),
+        ("random?nodes=-1", "random: nodes=-1 is negative"),
+        ("random?seed=1&name=a&seed=2", "random: seed is given twice"),
         ("alphabeta?nodes=0", "alphabeta: nodes is 0, at least 1 is needed"),
         ("model:uniform?depth=0", "model: depth is 0, at least 1 is needed"),
         ("usi:engine?movetime=0", "usi: movetime is 0, at least 1 is needed"),

@@ -92,8 +92,10 @@ class PlayerSpec:
         if match := _OPTIONS.match(text):
             text = match[1]
             for pair in match[2].split("&"):
-                key, _, value = pair.partition("=")
-                options[unquote(key)] = unquote(value)
+                key, value = map(unquote, pair.split("=", 1))
+                if key in options:
+                    raise PlayerSpecError(f"{match[1]}: {key} is given twice")
+                options[key] = value
         elif text.endswith("?"):
             text = text[:-1]
         kind, _, argument = text.partition(":")
@@ -131,6 +133,8 @@ class PlayerSpec:
         text = self.options.get(key)
         if text is None:
             return None
+        if re.fullmatch(r"-[0-9]+", text):
+            raise PlayerSpecError(f"{self.kind}: {key}={text} is negative")
         if not re.fullmatch(r"[0-9]{1,18}", text):
             raise PlayerSpecError(f"{self.kind}: {key}={text} isn't an integer")
         return int(text)
