@@ -9,7 +9,7 @@ import numbers
 import os
 import re
 from collections import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
@@ -105,6 +105,12 @@ def check_type(name: str, value: object, *types: type) -> None:
     """Raise TypeError, which names the argument, unless the value is of one of the types."""
     if not isinstance(value, types):
         raise not_expected(name, value, " or ".join(kind.__name__ for kind in types))
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Raise ValueError, which names the argument, unless the value is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}: one of {', '.join(choices)} is needed")
 
 
 def not_expected(name: str, value: object, expected: str) -> TypeError:

@@ -301,6 +301,13 @@ def test_the_graph_is_there_before_the_page_has_a_layout(
     assert shown.count('class="dot grade') == 3
 
 
+def test_a_page_has_two_languages_and_two_kinds_of_pieces() -> None:
+    with pytest.raises(ValueError, match="language is 'fr': one of auto, ja, en is needed"):
+        PageOptions("fr")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="pieces is 'chess': one of kanji, western is needed"):
+        PageOptions("en", "chess")  # type: ignore[arg-type]
+
+
 def test_the_index_rounds_accuracy_once(analysed: AnalysedGame) -> None:
     (row,) = data_of(html_index([IndexEntry("a.html", "a", [analysed])], "games"))["index"]
     side = row["sides"][0]

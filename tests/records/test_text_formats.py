@@ -841,3 +841,14 @@ def test_null_in_jkf_is_no_end(tmp_path: Path) -> None:
     path.write_text(json.dumps({"header": {}, "moves": [{}, *entries]}), encoding="utf-8")
     (game,) = read_games(path)
     assert (game.usi_moves(), game.comments) == (["7g7f", "3c3d"], {1: "0", 2: "1"})
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "latin-1", "utf-16", "nonsense"])
+def test_records_are_written_in_two_encodings_only(tmp_path: Path, encoding: str) -> None:
+    """In another one the first line would name a wrong encoding, or texts would be lost."""
+    path = tmp_path / "a.kif"
+    write_games(path, [random_game(1)])
+    before = path.read_bytes()
+    with pytest.raises(RecordError, match="one of utf-8, cp932"):
+        write_games(path, [random_game(2)], encoding=encoding)
+    assert path.read_bytes() == before

@@ -312,6 +312,11 @@ def test_svg_shows_every_piece_and_arrow():
     assert "kmd-kanji" not in western
 
 
+def test_svg_with_other_pieces_is_an_error():
+    with pytest.raises(ValueError, match="pieces is 'chess': one of kanji, western is needed"):
+        Board().svg(pieces="chess")
+
+
 def test_svg_of_any_position():
     for i, board in enumerate(positions(300, seed=3)):
         if i % 10 == 0:

@@ -17,6 +17,9 @@ from komadori.wording import names_arguments
 
 __all__ = ["GameReader", "GameWriter", "Games", "read_games", "write_games"]
 
+#: Encodings that text formats are written in.
+ENCODINGS = ("utf-8", "cp932")
+
 
 @names_arguments
 class GameReader:
@@ -92,8 +95,10 @@ class GameWriter(AtomicFile):
     ) -> None:
         """encoding: of text formats, "utf-8" or "cp932" (Shift-JIS).
 
-        Raises RecordError if the name is of no known format of games.
+        Raises RecordError if the name is of no known format of games, or for another encoding.
         """
+        if encoding not in ENCODINGS:
+            raise RecordError(f"no encoding {encoding!r} of records: one of {', '.join(ENCODINGS)}")
         super().__init__(path)
         self.format: Format = find_format(format) if format else guess_format(self.path)
         if not self.format.holds_games:
@@ -127,7 +132,7 @@ def write_games(
 ) -> int:
     """Write games to a file atomically; returns their number.
 
-    Raises RecordError for a game that the format can't represent.
+    Raises RecordError for a game that the format can't represent, and as `GameWriter`.
     """
     with GameWriter(path, format, encoding=encoding) as writer:
         for game in games:

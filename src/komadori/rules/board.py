@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Self
+from typing import Self, get_args
 
 from komadori._core.rules import Move, Position, Repetition, SfenError
 from komadori.rules.outcome import DECLARATION_POINTS, Declaration, Outcome, Termination
@@ -18,7 +18,7 @@ from komadori.rules.pieces import (
     square_name,
 )
 from komadori.rules.svg import PieceStyle, board_svg
-from komadori.wording import check_type, names_arguments, not_expected
+from komadori.wording import check_choice, check_type, names_arguments, not_expected
 
 _RANKS = "一二三四五六七八九"
 _FILES = "１２３４５６７８９"
@@ -235,8 +235,9 @@ class Board(Position):
         arrows: moves (Move or USI) with a weight from 0 to 1, which sets their thickness; with
         `labels`, the weight is printed in per cent. lastmove: highlighted; by default the last move
         of the history. flipped: White at the bottom. pieces: "kanji", or "western" for letters with
-        each piece's moves.
+        each piece's moves. Raises MoveError for an unreadable move, ValueError for other pieces.
         """
+        check_choice("pieces", pieces, get_args(PieceStyle))
         drawn = [(_as_move(move), float(weight)) for move, weight in arrows]
         if lastmove is None:
             lastmove = self.moves[-1] if self.moves else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from komadori.analysis.games import AnalysedGame
 from komadori.analysis.page.data import IndexEntry, handicap_of, index_data, page_data
@@ -17,7 +17,7 @@ from komadori.analysis.strength import Strength
 from komadori.pages import board_assets, join_modules, json_in_script, part
 from komadori.records import Game, Winner
 from komadori.rules.svg import PieceStyle
-from komadori.wording import check_type, names_arguments
+from komadori.wording import check_choice, check_type, names_arguments
 
 #: "auto": the browser's language decides.
 Language = Literal["auto", "ja", "en"]
@@ -33,11 +33,17 @@ _POLICY = (
 
 @dataclass(frozen=True)
 class PageOptions:
-    """How a page is shown at first; readers can change both."""
+    """How a page is shown at first; readers can change both. Raises ValueError for a language or
+    pieces that a page doesn't have."""
 
     language: Language = "auto"
     pieces: PieceStyle | None = None
     """None: kanji in Japanese, Western in English."""
+
+    def __post_init__(self) -> None:
+        check_choice("language", self.language, get_args(Language))
+        if self.pieces is not None:
+            check_choice("pieces", self.pieces, get_args(PieceStyle))
 
 
 @names_arguments
