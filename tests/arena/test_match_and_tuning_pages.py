@@ -20,7 +20,10 @@ CHROMIUM = shutil.which("chromium")
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_pages_fit_a_phone(tmp_path: Path) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")
-    arena.play_match("material", "random", games=2, out=tmp_path / "match")
+    name = "distilled_" * 12  # without a place to break at
+    arena.play_match(
+        f"material?name=a{name}", f"random?name=b{name}", games=2, out=tmp_path / "match"
+    )
     config = TuneConfig((Parameter("C_init", 144, 10, 400, 60),), pairs=1, opening_plies=2)
     tune("model:random:1?nodes=2", config, tmp_path / "tune")
     with sync_api.sync_playwright() as playwright:
