@@ -311,6 +311,20 @@ def test_a_result_that_comes_while_thinking_ends_the_game() -> None:
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_result_before_the_game_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csa_client, "READ_TIMEOUT_S", 5.0)
+    summary = re.sub("Your_Turn:.", "Your_Turn:+", SUMMARY)
+    summary = "\n".join(line for line in summary.splitlines() if line[:1] not in "+-")
+    server = ScriptedServer(
+        "LOGIN:one OK", "#WIN", "BEGIN Game_Summary", summary, "END Game_Summary", "START:",
+        after_move="#CHUDAN",
+    )  # fmt: skip
+    account = CsaAccount("127.0.0.1", "one", "x", server.port)
+    (game,) = CsaClient(account, make("random?seed=1")).play(1, StopAtFirstError())
+    assert game.outcome == "unknown"
+
+
+@pytest.mark.usefixtures("quick")
 def test_the_mated_side_resigns() -> None:
     server = CsaServer(max_moves=400, ends_at_mate=False)
     first, second = play(server)
@@ -532,17 +546,21 @@ class StopAtFirstError(threading.Event):
 
 
 class ScriptedServer:
-    """Sends its lines to every client and ignores the answers."""
+    """Sends its lines to a client, and one more after the client's first move if there is one."""
 
-    def __init__(self, *lines: str) -> None:
+    def __init__(self, *lines: str, after_move: str = "") -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
-        self._lines = lines
+        self._lines, self._after_move = lines, after_move
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self) -> None:
         connection, _ = self._socket.accept()
         connection.sendall("".join(f"{line}\n" for line in self._lines).encode())
         with contextlib.suppress(OSError):
-            while connection.recv(1 << 12):
-                pass
+            received = b""
+            while data := connection.recv(1 << 12):
+                received += data
+                if self._after_move and re.search(rb"^[+-]\d{4}\w{2}", received, re.MULTILINE):
+                    connection.sendall(f"{self._after_move}\n".encode())
+                    self._after_move = ""

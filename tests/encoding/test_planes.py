@@ -52,6 +52,12 @@ def test_turn_number_planes(hcps: NDArray[np.uint8], plies_a_plane: int) -> None
     np.testing.assert_array_equal(planes, np.broadcast_to(wanted[..., None, None], planes.shape))
 
 
+def test_plies_are_whole_numbers(hcps: NDArray[np.uint8]) -> None:
+    with pytest.raises(TypeError, match="plies are integers, not float64"):
+        encode_planes(hcps[:1], "diary-turn", plies=[3.7])
+    assert len(encode_planes(hcps[:0], "diary-turn", plies=[])[0]) == 0
+
+
 def test_turn_fraction(hcps: NDArray[np.uint8]) -> None:
     plies = np.arange(len(hcps))
     plane = encode_planes(hcps, "diary-turn", plies=plies)[1][:, 76]

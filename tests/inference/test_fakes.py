@@ -30,6 +30,13 @@ def test_fakes_are_evaluators(name: str) -> None:
     assert ((value >= 0) & (value <= 1)).all()
 
 
+@pytest.mark.parametrize("name", ["uniform", "random:1", "fixed"])
+@pytest.mark.parametrize("option", ["max_batch", "slots"])
+def test_batches_and_slots_are_positive(name: str, option: str) -> None:
+    with pytest.raises(ModelError, match=f"{option}=0"):
+        load(name, **{option: 0})
+
+
 def test_uniform_knows_nothing() -> None:
     policy, value = evaluate(load("uniform"), *encode_planes(hcps(3)))
     assert not policy.any()

@@ -234,7 +234,12 @@ def test_a_run_leaves_weights_and_resumes(tmp_path, games: Records) -> None:
         learner(tmp_path / "part", games.take(np.arange(10, 4010)), resume=True)
     path = tmp_path / "part/state.npz"
     state = dict(np.load(path))
-    for name, array in (("w", state["w"][1:]), ("run", np.array(1)), ("iteration", "x")):
+    for name, array in (
+        ("w", state["w"][1:]),
+        ("run", np.array(1)),
+        ("iteration", "x"),
+        ("w", state["w"] * np.nan),
+    ):
         np.savez(path, **state | {name: np.asarray(array)})
         with pytest.raises(ValueError, match=r"state\.npz: damaged"):
             learner(tmp_path / "part", games, resume=True)

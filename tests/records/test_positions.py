@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import rsshogi.core
 
+from komadori import records
 from komadori.records import (
     LAYOUTS,
     End,
@@ -285,3 +286,10 @@ def test_many_files_keep_their_games_apart(tmp_path: Path, samples: Samples) -> 
 
 def test_every_format_of_positions_has_a_layout() -> None:
     assert set(LAYOUTS) == {name for name, format in FORMATS.items() if not format.holds_games}
+
+
+def test_a_score_that_is_no_number_is_not_stored():
+    assert [records.score_to_record(cp) for cp in (None, 1e9, -1e9, 12.4)] == [0, 30000, -30000, 12]
+    assert records.score_to_record(float("nan"), mate=3) == 30000
+    with pytest.raises(ValueError, match="NaN"):
+        records.score_to_record(float("nan"))

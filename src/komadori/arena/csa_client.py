@@ -177,11 +177,13 @@ class _Connection:
         return one_line(self._account.hidden(line))
 
     def _receive(self) -> None:
+        has_started = False
         with contextlib.suppress(OSError, ValueError):
             while raw := self._reader.readline(1 << 16):
                 if line := raw.strip():
                     log.debug("< %s", self.shown(line))
-                    if line in _OUTCOMES:
+                    has_started = has_started or line.startswith("START")
+                    if has_started and line in _OUTCOMES:
                         self.is_game_over.set()
                     self._put(line)
         self._put(None)

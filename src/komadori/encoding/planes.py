@@ -60,6 +60,13 @@ def _outputs(
     return tuple(out)
 
 
+def _whole(plies: ArrayLike) -> NDArray[np.int32]:
+    array = np.asarray(plies)
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError(f"plies are integers, not {array.dtype}")
+    return np.ascontiguousarray(array, np.int32)
+
+
 def _as_bytes(arrays: tuple[NDArray[Any], ...]) -> list[NDArray[np.uint8]]:
     return [array.reshape(-1).view(np.uint8) for array in arrays]
 
@@ -88,7 +95,7 @@ def encode_planes(
     table = table_named(features)
     rows = hcp_rows(hcps)
     arrays = _outputs(table, dtype, len(rows), out)
-    played = None if plies is None else np.ascontiguousarray(plies, np.int32)
+    played = None if plies is None else _whole(plies)
     _core.encode_planes(table.name, rows, played, _TYPES[dtype][0], _as_bytes(arrays), threads)
     return arrays
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from komadori._core.encoding import GOLDEN_64, mix64
 from komadori.encoding import FEATURES, LABELS, encode_boards, legal_labels
 from komadori.inference.model_file import check_tables
-from komadori.inference.protocol import Described, Floats, not_started
+from komadori.inference.protocol import Described, Floats, ModelError, not_started
 from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class _Fake(Described):
         labels: str = "2187",
     ) -> None:
         signature = check_tables(features, labels)
+        if max_batch < 1 or slots < 1:
+            raise ModelError(f"max_batch={max_batch}, slots={slots}: both are at least 1")
         self.features, self.labels = features, labels
         self.max_batch = max_batch
         self.slots = slots

@@ -156,7 +156,7 @@ class RunFolder:
 
     def load_state(self, like: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Read state.npz. Raises ValueError if it is damaged or lacks an array of `like`, of its
-        type and shape; arrays that are empty there may have any length.
+        type and shape and without NaN; arrays that are empty there may have any length.
         """
         damaged = f"{self.state_path}: damaged; the run can't be resumed"
         try:
@@ -169,7 +169,7 @@ class RunFolder:
         for name, expected in like.items():
             array = found[name]
             has_shape = array.shape == expected.shape if expected.size else array.ndim == 1
-            if not has_shape or _kind(array) != _kind(expected):
+            if not has_shape or _kind(array) != _kind(expected) or np.isnan(array).any():
                 raise ValueError(damaged)
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -43,10 +44,13 @@ MATE_CP: int = _core.MATE_CP
 def score_to_record(cp: float | None, mate: int | None = None) -> int:
     """Return a score as records store it: centipawns within those of a mate, from the same view.
 
-    mate: plies to the mate, or only their sign; 0 or negative: being mated.
+    mate: plies to the mate, or only their sign; 0 or negative: being mated. Raises ValueError for
+    NaN.
     """
     if mate is not None:
         return MATE_CP if mate > 0 else -MATE_CP
+    if cp is not None and math.isnan(cp):
+        raise ValueError("a score that is not a number (NaN)")
     return round(max(-MATE_CP, min(MATE_CP, cp or 0)))
 
 
