@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -197,14 +198,16 @@ def test_players_who_may_be_stronger(analysed: AnalysedGame) -> None:
 def test_players_are_compared_with_the_engine_that_analysed() -> None:
     headers = {"black": "GPSfish", "white": "b", "white_rating": "2700"}
     game = AnalysedGame(Game.from_usi(["7g7f"], headers=headers), [None, None])
+    lost = Match("GPSfish", seconds=1, threads=1, won=2, drawn=0, lost=6)
+    weak = replace(measured("model"), matches=(lost,))
     warned = {
         name: [
             one["reason"]
             for one in page_data([game], "", strength=strength)["games"][0]["stronger"]
         ]
-        for name, strength in (("alphabeta", measured()), ("model", measured("model")))
+        for name, strength in (("alphabeta", measured()), ("weak", weak))
     }
-    assert warned == {"alphabeta": [], "model": ["program", "rating"]}
+    assert warned == {"alphabeta": [], "weak": ["program", "rating"]}
 
 
 def test_an_index(analysed: AnalysedGame) -> None:
