@@ -117,7 +117,7 @@ def test_the_japanese_readme_states_the_same_strength() -> None:
         )
         for name, begin in (("README.md", "How strong is it?"), ("README.ja.md", "棋力の目安"))
     )
-    assert len(english) > 8
+    assert len(english) >= 8
     assert english <= japanese
 
 
