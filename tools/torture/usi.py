@@ -57,6 +57,7 @@ GOES = (
     "go searchmoves 7g7f",
     "go sideways",
 )
+#: Without tables that are too large: an `isready` then ends the engine (see `large_tables`).
 OTHERS = (
     "stop",
     "ponderhit",
@@ -67,7 +68,6 @@ OTHERS = (
     "setoption name MultiPV value 3",
     "setoption name USI_MultiPV value 1",
     "setoption name USI_Hash value 32",
-    "setoption name DfPn_Hash value 1048576",
     "setoption name DfPn_Hash value 64",
     "setoption name Threads value 2",
     "setoption name USI_OwnBook value true",
