@@ -4,9 +4,9 @@
     value = (1 - w) * value loss + w * CE(value, teacher's value)
 
 w is `loss.distill_weight`. The teacher's softmax also says how good the other moves are, so a
-position teaches more than its best move, and mirrored positions have labels of their own. It costs
-one forward pass of the teacher per batch; `generate relabel` writes labels to files instead, for a
-teacher that is slow beside the student.
+position teaches more than its best move, and mirrored positions get their own labels. The cost is
+one forward pass of the teacher per batch. If the teacher is much slower than the student, let
+`generate relabel` write its labels to files instead.
 
 Source: Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network" (arXiv 1503.02531),
 at temperature 1.
@@ -34,7 +34,7 @@ class Distilled:
 
 
 class Teacher:
-    """A network in evaluation mode, without gradients. Threads may share it."""
+    """A network in evaluation mode, without gradients; safe to share between threads."""
 
     def __init__(self, network: Network, compute: Compute) -> None:
         self._network = compute.place(network).eval().requires_grad_(False)

@@ -99,8 +99,8 @@ def _without_folders(card: ModelCard) -> ModelCard:
         if key in data:
             data[key] = [Path(name).name for name in data[key]]
     # begin_with: the name of init_from in older runs.
-    own = ((data, "cache"), (model, "init_from"), (model, "begin_with"), (loss, "distill_from"))
-    for table, key in own:
+    paths = ((data, "cache"), (model, "init_from"), (model, "begin_with"), (loss, "distill_from"))
+    for table, key in paths:
         if table.get(key):
             table[key] = Path(table[key]).name
     return ModelCard(**{**vars(card), "training": facts})

@@ -94,12 +94,12 @@ def losses(
     policy = (each * weight).sum() / max(size.labelled, 1)
     policy_total, value_total = policy, value_loss
     if distilled is not None:
-        share = loss_config.distill_weight
+        fraction = loss_config.distill_weight
         taught = distilled_policy_loss(log_p, log_policy(distilled.policy, targets))
         taught_policy = (taught * targets.has_label * weight).sum() / max(size.labelled, 1)
         taught_value = (distilled_value_loss(value, distilled.value) * weight).sum()
-        policy_total = (1 - share) * policy + share * taught_policy
-        value_total = (1 - share) * value_loss + share * taught_value / size.positions
+        policy_total = (1 - fraction) * policy + fraction * taught_policy
+        value_total = (1 - fraction) * value_loss + fraction * taught_value / size.positions
     total = loss_config.policy_weight * policy_total + loss_config.value_weight * value_total
     if loss_config.entropy_bonus:
         minus_entropies = torch.stack([(part.exp() * part).sum(1) for part in log_p]).sum(0)

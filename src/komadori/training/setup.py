@@ -157,24 +157,12 @@ def check_init_from(config: Config) -> None:
 
 
 @names_arguments
-def check_distill_from(config: Config) -> None:
-    """Compare the card of `loss.distill_from`, if set, with the config's tables.
+def check_distill_from(config: Config) -> Path | None:
+    """Compare the card of `loss.distill_from` with the config's tables; return its model folder,
+    None if it isn't set.
 
     Raises ConfigError for other features or labels, CheckpointError where there is no model.
     """
-    _teacher_folder(config)
-
-
-def _check_tables(config: Config, card: ModelCard, setting: str) -> None:
-    """Raise ConfigError for the model of a setting with other features or labels than the run."""
-    for what in ("features", "labels"):
-        own, other = getattr(config.model, what), getattr(card, what)
-        if own != other:
-            raise ConfigError(f"{setting}: its {what} is {other}, not {own}")
-
-
-def _teacher_folder(config: Config) -> Path | None:
-    """The model folder of `loss.distill_from`, its card checked; None if not set."""
     if not config.loss.distill_from:
         return None
     try:
@@ -186,8 +174,16 @@ def _teacher_folder(config: Config) -> Path | None:
     return folder
 
 
+def _check_tables(config: Config, card: ModelCard, setting: str) -> None:
+    """Raise ConfigError for the model of a setting with other features or labels than the run."""
+    for what in ("features", "labels"):
+        own, other = getattr(config.model, what), getattr(card, what)
+        if own != other:
+            raise ConfigError(f"{setting}: its {what} is {other}, not {own}")
+
+
 def _teacher(config: Config, compute: Compute) -> Teacher | None:
-    folder = _teacher_folder(config)
+    folder = check_distill_from(config)
     return None if folder is None else Teacher(nets.load_model(folder)[0], compute)
 
 
