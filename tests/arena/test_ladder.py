@@ -221,7 +221,7 @@ def test_a_damaged_game_is_reported(played: Path, tmp_path: Path) -> None:
             database.execute("UPDATE games SET record = ? WHERE id = 7", (record,))
         result = run("games", played, "-o", tmp_path / "a.csa")
         assert result.exit_code == 1
-        assert f"{played}: a damaged game" in result.output.replace("\n", "")
+        assert f"{played}: game 7 " in result.output.replace("\n", "")
         assert not (tmp_path / "a.csa").exists()
 
 
@@ -233,7 +233,7 @@ def test_a_damaged_game_is_reported(played: Path, tmp_path: Path) -> None:
         ("UPDATE players SET files = 1e308 WHERE id = 1", "a damaged player ("),
         ("UPDATE players SET anchor_elo = 'x' WHERE id = 1", "a damaged player (anchor_elo:"),
         ("ALTER TABLE players DROP COLUMN note", "a damaged player ('note' is missing)"),
-        ("UPDATE games SET white = 99 WHERE id = 7", "a damaged game ("),
+        ("UPDATE games SET white = 99 WHERE id = 7", "game 7 is damaged ("),
         (
             "INSERT OR REPLACE INTO settings SELECT 'openings of ' || a.id || ' ' || b.id, 'null' "
             "FROM players a JOIN players b ON a.id < b.id",

@@ -586,6 +586,12 @@ def test_an_evaluator_loaded_before_a_fork_is_an_error_not_a_hang(
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize("name", ["uniform", "fixed", "random:3", "default"])
+def test_an_unknown_backend_is_an_error_for_every_model(name: str) -> None:
+    with pytest.raises(ModelError, match="backend 'tensorrt': one of auto, openvino, "):
+        load(name, backend="tensorrt")
+
+
 def test_a_file_that_cannot_be_read_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(ModelError, match=rf"{model.name}: Permission denied$"):

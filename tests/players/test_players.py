@@ -184,6 +184,14 @@ def test_material_player_takes_the_most_and_mates() -> None:
     assert mate.is_checkmate()
 
 
+@pytest.mark.parametrize("spec", ["random", "material", "model:uniform?nodes=5", "alphabeta?nodes=9"])
+def test_a_mated_player_resigns(spec: str) -> None:
+    player = make(spec)
+    player.new_game(seed=1)
+    assert player.play(Board("4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"), GO).resigns
+    player.close()
+
+
 def test_ties_are_broken_at_random_by_seed() -> None:
     def moves(seed: int) -> list[str]:
         player = make("material")

@@ -220,6 +220,14 @@ def test_a_line_that_says_more_than_a_score_stays(
     assert write_and_read(tmp_path / f"b.{suffix}", [game]) == [game]
 
 
+@pytest.mark.parametrize("moves", ["   1 ７六歩(77)\n", ""])
+def test_an_unknown_handicap_is_reported_at_its_line(tmp_path: Path, moves: str) -> None:
+    kif = tmp_path / "a.kif"
+    kif.write_text(f"先手：A\n手合割：四枚半落ち\n後手：B\n{moves}", encoding="utf-8")
+    with pytest.raises(RecordError, match="line 2: unknown handicap '四枚半落ち'"):
+        read_games(kif)
+
+
 def test_white_moves_first_in_a_handicap_game(tmp_path: Path) -> None:
     kif = tmp_path / "a.kif"
     kif.write_text("手合割：二枚落ち\n上手：U\n下手：S\n   1 ６二銀(71)\n**評価値=500\n   2 投了\n")

@@ -286,7 +286,7 @@ class Ladder:
         """
         names = {p.id: p.name for p in self.players()}
         ids = [self.player(name).id for name in (player, against) if name]
-        query = "SELECT black, white, record FROM games"
+        query = "SELECT id, black, white, record FROM games"
         if ids:
             query += " WHERE " + " AND ".join("? IN (black, white)" for _ in ids)
         query += f" ORDER BY id {'DESC' if newest_first else 'ASC'} LIMIT ? OFFSET ?"
@@ -297,7 +297,7 @@ class Ladder:
                     record = GameRecord.from_json(parse_json(row["record"]))
                     record.names = (names[row["black"]], names[row["white"]])
                 except (TypeError, ValueError, LookupError) as error:
-                    raise LadderError(f"{self.path}: a damaged game ({error})") from error
+                    raise LadderError(f"{self.path}: game {row['id']} is damaged ({error})") from error
                 yield record
 
     def tallies(self) -> list[Tally]:

@@ -219,19 +219,21 @@ def games(ladder: Path, player: str | None, output: Path, force: bool) -> None:
         first = next(records, None)
         if first is None:
             raise click.UsageError(f"{ladder} has no games yet; {output} is left as it is")
-        count = write_games(output, (_checked_game(ladder, one) for one in chain([first], records)))
+        numbered = enumerate(chain([first], records), 1)
+        count = write_games(output, (_checked_game(ladder, i, one) for i, one in numbered))
     say(f"{output}: {counted(count, 'game')}")
 
 
-def _checked_game(ladder: Path, record: GameRecord) -> Game:
-    """Convert a stored game. Raises ClickException if it is illegal."""
+def _checked_game(ladder: Path, number: int, record: GameRecord) -> Game:
+    """Convert the stored game of that number. Raises ClickException if it is illegal."""
     from komadori.arena.store import to_game
     from komadori.rules import RulesError
 
     try:
         return to_game(record)
     except RulesError as error:
-        raise click.ClickException(f"{ladder}: a damaged game ({error})") from error
+        players = " - ".join(record.names)
+        raise click.ClickException(f"{ladder}: game {number} ({players}): {error}") from error
 
 
 Rows = tuple[list[str], list[list[str]]]

@@ -78,7 +78,7 @@ def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
     """Load a model file, a model folder (a checkpoint, a training run), or a fake: "uniform",
     "fixed" or "random:SEED". "default" is the network shipped with the package.
 
-    backend: a key of BACKENDS; "auto" takes torch for folders, else OpenVINO.
+    backend: a key of BACKENDS; "auto" takes torch for folders, else OpenVINO. Fakes need none.
     options: for the backend: `max_batch`, `slots`, `device` (auto, cpu, cuda:1, or a provider of
     ONNX Runtime), and those of its class (`precision`, `streams`, `threads`, ...). The default
     precision is float32; "auto" takes the int8 form beside an ONNX file (NAME-int8.xml, if made
@@ -86,6 +86,8 @@ def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
 
     Raises ModelError that names the file and what is wrong with it.
     """
+    if backend not in ("auto", *BACKENDS):
+        raise ModelError(f"backend {backend!r}: one of auto, {', '.join(BACKENDS)}")
     name, _, argument = str(model).partition(":")
     if name in FAKES:
         options.pop("precision", None)
@@ -106,8 +108,6 @@ def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
         raise ModelError(f"{path}: {os.strerror(errno.EACCES)}")
     if backend == "auto":
         backend = "torch" if path.is_dir() else "openvino"
-    if backend not in BACKENDS:
-        raise ModelError(f"backend {backend!r}: one of auto, {', '.join(BACKENDS)}")
     if path.is_dir() != (backend == "torch"):
         what = "a folder" if path.is_dir() else "a file"
         raise ModelError(f"{path}: {what}; torch loads model folders, the others model files")

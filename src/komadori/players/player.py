@@ -63,7 +63,8 @@ class Player(Protocol):
         """
 
     def play(self, board: Board, go: GoCommand) -> Decision:
-        """Choose a move in the position of `board`, which has its history and a legal move.
+        """Choose a move in the position of `board`, which has its history; without a legal move,
+        resign.
 
         The board is unchanged afterwards. A player with its own limits may ignore those
         of `go`, but not its clock. Raises EngineError if an external engine fails.

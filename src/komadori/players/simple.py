@@ -70,7 +70,8 @@ class RandomPlayer(Named):
             self._random.seed(seed)
 
     def play(self, board: Board, go: GoCommand) -> Decision:
-        return Decision(move=self._random.choice(allowed_moves(board, go)))
+        moves = allowed_moves(board, go)
+        return Decision(move=self._random.choice(moves)) if moves else Decision(resigns=True)
 
     def close(self) -> None:
         pass
@@ -94,6 +95,8 @@ class MaterialPlayer(Named):
 
     def play(self, board: Board, go: GoCommand) -> Decision:
         moves = allowed_moves(board, go)
+        if not moves:
+            return Decision(resigns=True)
         mate = None if board.is_check() else board.mate_in_one()
         if mate is not None and mate in moves:
             return Decision(move=mate, mate_plies=1, pv=(mate.usi(),))

@@ -117,6 +117,7 @@ class _Parsed:
     initial_sfen: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     position: list[str] = field(default_factory=list)
+    handicap: Line | None = None  # the line that names it
     board: Board | None = None
     moves: list[int] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
@@ -164,7 +165,7 @@ def read_sound_part(lines: list[Line]) -> tuple[Game | None, BadLineError | None
     try:
         return _finish(parsed), fault
     except (RulesError, RecordError) as error:
-        return None, fault or BadLineError(lines[0], str(error))
+        return None, fault or _located(error, parsed, lines[0])
 
 
 def _text(line: Line) -> str:
@@ -174,11 +175,25 @@ def _text(line: Line) -> str:
 def _read_lines(parsed: _Parsed, lines: list[Line]) -> BadLineError | None:
     """Read lines up to the first bad one; returns the error."""
     for line in lines:
+        text = _text(line)
+        if text.startswith("手合割：") and parsed.board is None:
+            parsed.handicap = line
         try:
-            _read_line(parsed, _text(line))
+            _read_line(parsed, text)
         except (RulesError, RecordError) as error:
-            return BadLineError(line, str(error))
+            return _located(error, parsed, line)
     return None
+
+
+class _HandicapError(RecordError):
+    """An unknown handicap, noticed where its position is needed."""
+
+
+def _located(error: Exception, parsed: _Parsed, line: Line) -> BadLineError:
+    """The error at a line, or at the line of the handicap if that is what is wrong."""
+    if isinstance(error, _HandicapError) and parsed.handicap is not None:
+        line = parsed.handicap
+    return BadLineError(line, str(error))
 
 
 def _read_variation(path: list[_Parsed], lines: list[Line]) -> BadLineError | None:
@@ -335,7 +350,7 @@ def _initial_sfen(lines: list[str]) -> str:
         for handicap in HANDICAPS.values():
             if handicap.kif == name.removesuffix("　"):
                 return handicap.sfen
-        raise RecordError(f"unknown handicap {name[:16]!r}")
+        raise _HandicapError(f"unknown handicap {name[:16]!r}")
     if not ranks:
         return HANDICAPS["even"].sfen
     if ranks != 9:
