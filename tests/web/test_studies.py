@@ -94,6 +94,23 @@ def test_an_analysed_game_that_is_saved_keeps_its_analysis(server: Server) -> No
     assert server.http.post("/api/games", json=saved).json()["game"] != number
 
 
+def test_an_analysed_game_that_is_imported_gets_its_record_and_keeps_its_analysis(
+    server: Server,
+) -> None:
+    with server.page() as page:
+        _, _, last = study(page, games=[{"position": "startpos moves 7g7f", "black": "甲"}])
+    number = last["games"][0]["game"]
+    text = "先手：甲\n   1 ７六歩(77) ( 0:12/00:00:12)\n   2 投了\n\n変化：1手\n   1 ２六歩(27)\n"
+    address = "/api/records?keep=true&name=a.kif"
+    answers = [server.http.post(address, content=text.encode()).json() for _ in range(2)]
+    found = [(game["game"], game["is_new"]) for answer in answers for game in answer["games"]]
+    assert found == [(number, True), (number, False)]
+    stored = server.http.get(f"/api/games/{number}").json()
+    assert (stored["record"], stored["times_ms"]) == (text, [12_000])
+    (row,) = server.http.get("/api/games").json()["games"]
+    assert (row["source"], row["is_studied"]) == ("imported", True)
+
+
 def test_a_study_is_stopped(server: Server) -> None:
     moves = " ".join(["4i4h", "6a6b", "4h4i", "6b6a"] * 20)
     with server.page() as page:

@@ -104,7 +104,7 @@ def _records(api: APIRouter, hub: Hub) -> None:
         texts = record_texts(data, games, is_damaged=bool(skipped), format=format)
         for entry, text in zip(entries, texts, strict=True):
             entry.record = text
-        numbers = [hub.library.add_new(entry) if keep else (None, False) for entry in entries]
+        numbers = [hub.library.keep_once(entry) if keep else (None, False) for entry in entries]
         return shapes.ReadGames(
             format=format,
             games=[

@@ -264,15 +264,11 @@ class Library:
 
     def add_once(self, entry: Entry) -> int:
         """Return the number of a stored game of the same moves and players, else add the game."""
-        return self.add_new(entry)[0]
-
-    def add_new(self, entry: Entry) -> tuple[int, bool]:
-        """As `add_once`; also returns whether the game was added."""
         with self._lock, _reported(self._path):
             row = self._database.execute(
                 "SELECT id FROM games WHERE digest=?", (entry.digest,)
             ).fetchone()
-            return (int(row["id"]), False) if row else (self.add(entry), True)
+            return int(row["id"]) if row else self.add(entry)
 
     def keep(self, entry: Entry) -> int:
         """Add a saved game; one that is stored for its analysis alone is replaced, and keeps it."""
@@ -284,6 +280,16 @@ class Library:
                 return self.add(entry)
             self.replace(int(row["id"]), entry)
             return int(row["id"])
+
+    def keep_once(self, entry: Entry) -> tuple[int, bool]:
+        """As `keep`, unless a game of the same moves and players has been kept already: then
+        return its number and False, else True.
+        """
+        with self._lock, _reported(self._path):
+            row = self._database.execute(
+                "SELECT id FROM games WHERE digest=? AND source<>'studied'", (entry.digest,)
+            ).fetchone()
+            return (int(row["id"]), False) if row else (self.keep(entry), True)
 
     def replace(self, game: int, entry: Entry) -> None:
         """Replace a game. Raises RefusedError."""
