@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from komadori.players import fingerprint
 from komadori.usi.client import (
     EngineDiedError,
     EngineError,
@@ -19,6 +21,7 @@ from komadori.usi.client import (
     LazyInfos,
     LineProcess,
     UsiEngine,
+    find_program,
     split_command,
 )
 from komadori.usi.protocol import STARTPOS, GoCommand, Score
@@ -297,6 +300,28 @@ def test_commands() -> None:
         split_command("engine '")
     with pytest.raises(EngineError, match="can't start"):
         LineProcess(["/"], "a folder")
+
+
+def test_only_a_program_given_by_its_path_runs_in_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "engines"
+    folder.mkdir()
+    engine = folder / "engine.py"
+    source = ENGINE.replace("Toy 1.0", '" + os.getcwd() + "')
+    engine.write_text(f"#!{sys.executable}\n{source}")
+    engine.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    interpreter = Path(sys.executable).name
+    for command, place in (
+        ("engines/engine.py", folder),
+        (str(engine), folder),
+        (f"{interpreter} engines/engine.py", tmp_path),
+    ):
+        with UsiEngine(command) as started:
+            assert started.name == str(place), command
+    assert fingerprint(f"usi:{interpreter} engine.py").keys() == {find_program(interpreter)}
 
 
 def test_lines_of_analysis_wait_for_the_answer_and_are_never_those_of_another_search() -> None:

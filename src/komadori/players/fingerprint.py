@@ -9,7 +9,7 @@ from pathlib import Path
 
 from komadori.players.spec import PlayerSpec
 from komadori.search.alphabeta import EVALUATIONS
-from komadori.usi.client import find_program, split_words
+from komadori.usi.client import find_program, program_folder, split_words
 from komadori.usi.models import ModelNotFoundError, defaults_file, find_model, is_fake
 from komadori.wording import check_type
 
@@ -40,8 +40,8 @@ def _files(spec: PlayerSpec) -> Iterator[Path]:
             yield Path(str(resources.files("komadori") / "data" / bundled))
     elif spec.argument or spec.kind not in ("material", "random"):
         words = split_words(spec.argument or spec.kind)
+        folder = program_folder(words)
         if program := find_program(words[0]):
-            folder = Path(program).parent
             yield Path(program)
         for word in words[1:]:
             yield from _files_named(word, folder)

@@ -152,6 +152,15 @@ def split_command(command: str) -> list[str]:
     return [program, *words[1:]]
 
 
+def program_folder(command: Sequence[str] | str) -> Path | None:
+    """Return the folder to run a command in: the program's if it is given by its path, where
+    engines look for their files; None, the working directory, if it is looked up on PATH, such as
+    an interpreter. Raises EngineError.
+    """
+    program = (split_words(command) if isinstance(command, str) else command)[0]
+    return Path(find_program(program) or program).parent if os.sep in program else None
+
+
 #: Maximum number of lines held back (see `LineProcess`), and of their characters.
 MAX_HELD = 256
 MAX_HELD_CHARACTERS = 1 << 16
@@ -172,7 +181,7 @@ class LineProcess:
         self,
         command: Sequence[str],
         name: str,
-        cwd: str | None = None,
+        cwd: Path | str | None = None,
         held: tuple[str, ...] = (),
     ) -> None:
         self.name = name
@@ -382,12 +391,13 @@ class UsiEngine(OneAtATime):
     ) -> None:
         """Start the engine and wait for `readyok`.
 
+        A program given by its path runs in its own folder, one found on PATH in the caller's.
         `options` that the engine doesn't declare raise EngineError, so that a typo in the
         conditions of a match is noticed. `startup_s` limits the handshake and loading, separately.
         """
         super().__init__()
         words = split_command(command) if isinstance(command, str) else list(command)
-        folder = str(Path(words[0]).parent) if os.sep in words[0] else None
+        folder = program_folder(command if isinstance(command, str) else words)
         self.name = name or Path(words[0]).name
         self.author = ""
         self.declared: dict[str, OptionLine] = {}
