@@ -474,6 +474,33 @@ def test_sprt_ends_a_match_early() -> None:
 # ---------------------------------------------------------------------------- adjudication
 
 
+class Careless(Script):
+    """Answers with a move where a decision is needed, or leaves its move on the board."""
+
+    def __init__(self, *, answers_move: bool) -> None:
+        super().__init__("7g7f")
+        self.answers_move = answers_move
+
+    def play(self, board: Board, go: GoCommand) -> Decision:
+        decision = super().play(board, go)
+        if self.answers_move:
+            return decision.move  # type: ignore[return-value]
+        board.push(decision.move)
+        return decision
+
+
+def test_what_a_player_of_ones_own_does_wrong_is_named() -> None:
+    def played(player: Script) -> None:
+        play_game(player, Script("3c3d"), Opening(), Conditions())
+
+    with pytest.raises(TypeError, match=r"Careless\.play: expected Decision, got Move"):
+        played(Careless(answers_move=True))
+    with pytest.raises(ValueError, match=r"Careless\.play changed the board"):
+        played(Careless(answers_move=False))
+    with pytest.raises(TypeError, match="function that builds a player, got Scr"):
+        arena.play_match(Script("7g7f"), "random", games=2)
+
+
 class Scored(Script):
     """Reports a score with each move."""
 

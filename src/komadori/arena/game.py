@@ -278,9 +278,11 @@ def _play(
             side = board.turn
             if end := judge(board, conditions) or adjudicate(board, record.scores_cp, conditions):
                 return end
+            plies = board.ply
             start = time.perf_counter()
             decision = players[side].play(board, conditions.go(left_ms))
             spent_ms = (time.perf_counter() - start) * 1000.0
+            _check_answer(players[side], decision, board, plies)
             if conditions.has_clock and not charge(left_ms, side, spent_ms, conditions):
                 record.times_ms.append(round(spent_ms))
                 late_ms = spent_ms - left_ms[side] - conditions.increment_ms - conditions.byoyomi_ms
@@ -294,6 +296,17 @@ def _play(
             record.times_ms.append(round(spent_ms))
     except EngineError as error:
         return SIDES[1 - side], "engine_failure", one_line(str(error), 1000)
+
+
+def _check_answer(player: Player, decision: Decision, board: Board, plies: int) -> None:
+    """Raise TypeError for an answer that isn't a Decision, ValueError if the player changed the
+    board, whose ply was `plies`."""
+    from komadori.players import Decision
+
+    name = f"{type(player).__name__}.play"
+    check_type(name, decision, Decision)
+    if board.ply != plies:
+        raise ValueError(f"{name} changed the board; play its moves on board.copy()")
 
 
 def judge(board: Board, conditions: Conditions) -> tuple[Winner, Reason, str] | None:

@@ -18,7 +18,7 @@ from komadori.arena.openings import Opening, choose, random_openings
 from komadori.arena.page import write_page
 from komadori.arena.store import MatchStore, check_record_suffix
 from komadori.arena.workers import Job, PlayerSource, run_jobs
-from komadori.wording import check_type, names_arguments
+from komadori.wording import check_type, names_arguments, not_expected
 
 #: With fewer complete pairs the error is computed from single games.
 MIN_PAIRS = 10
@@ -192,6 +192,10 @@ def play_match(
         raise ValueError("records need a folder: give out")
     for suffix in suffixes:
         check_record_suffix(suffix)
+    for name, source in (("a", a), ("b", b)):
+        if not isinstance(source, str) and not callable(source):
+            expected = "a specification or a function that builds a player"
+            raise not_expected(name, source, expected)
     pair_count = games // 2
     if openings is None:
         chosen = random_openings(pair_count, opening_plies, seed)
