@@ -42,6 +42,17 @@ def test_commands_outside_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "data" in no_data.output  # the configuration was found
 
 
+def test_a_config_from_python_outside_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = pytest.importorskip("komadori.training")
+    monkeypatch.chdir(tmp_path)
+    for name in ("experiments/resnet5x64.toml", "resnet5x64"):
+        assert training.load_config(name, ["loop.batch_size=16"]).loop.batch_size == 16
+    with pytest.raises(training.ConfigError, match=r"nowhere\.toml: No such file"):
+        training.load_config("experiments/nowhere.toml")
+
+
 def test_a_shipped_loop_outside_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # The stage waits for games; before that it has read the loop's and the network's configuration.

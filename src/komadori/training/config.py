@@ -26,6 +26,7 @@ from typing import Any
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.nets import FAMILIES, NetConfig, UnknownNetError, parse
 from komadori.nets.registry import family_of
+from komadori.shipped import experiment_path
 from komadori.typed_settings import at_least, convert, parse_toml, read_toml
 from komadori.wording import names_arguments
 
@@ -341,8 +342,10 @@ class Config:
 
 @names_arguments
 def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
-    """Read a TOML file; each override is `section.key=value` with a TOML value or plain text."""
-    path = Path(path)
+    """Read a TOML file, or an experiment shipped with the package: its path in a checkout or its
+    short name. Each override is `section.key=value` with a TOML value or plain text.
+    """
+    path = experiment_path(Path(path), ("",))
     try:
         table = read_toml(path)
     except OSError as error:
