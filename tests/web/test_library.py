@@ -490,3 +490,70 @@ def test_a_date_that_the_system_cannot_convert_is_kept(monkeypatch: pytest.Monke
     monkeypatch.setattr("komadori.web.library.datetime", Datetime)
     entry = Entry(Board().sfen(), ["7g7f"], source="played", started="1950-01-01T00:00:00")
     assert entry.to_game().headers["start_time"] == "1950-01-01T00:00:00"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "details='not JSON'",
+        "moves='7g7f xxxx'",
+        "sfen='junk'",
+        "winner='nobody'",
+        "source='elsewhere'",
+        "black=x'ff'",
+        "plies='many'",
+        "title=CAST(x'ff' AS TEXT)",
+        "details='{\"times_ms\": [99999999999999]}'",
+        'details=\'{"comments": {"x": 1}}\'',
+    ],
+)
+def test_a_damaged_game_leaves_the_others(damage: str, tmp_path: Path) -> None:
+    start = Board().sfen()
+    library = Library(tmp_path)
+    library.add(Entry(start, ["7g7f"], black="sound"))
+    damaged = library.add(Entry(start, ["2g2f"], black="damaged"))
+    library.close()
+    database = sqlite3.connect(tmp_path / "library.sqlite")
+    database.execute(f"UPDATE games SET {damage} WHERE id={damaged}")
+    database.execute("UPDATE facts SET value='of another version'")
+    database.commit()
+    database.close()
+    library = Library(tmp_path)
+    found, total = library.search()
+    assert total == len(found) == 2
+    assert found[1].black == "sound"
+    if "title" in damage:
+        assert library.get(damaged).title == "\ufffd"
+    elif "plies" not in damage:  # of lists only
+        with pytest.raises(RefusedError, match=f"game {damaged} is damaged"):
+            library.get(damaged)
+    library.delete(damaged)
+    assert library.search()[1] == 1
+    library.close()
+
+
+def test_a_library_names_no_files_outside_its_folder(tmp_path: Path) -> None:
+    library = Library(tmp_path / "library")
+    number = library.add(Entry(Board().sfen(), ["7g7f"]))
+    journal = library.register_study(
+        number, {}, model="", effort="100 nodes", weight=1, done=0, total=2
+    )
+    journal.write_text("", encoding="utf-8")
+    library.close()
+    precious = tmp_path / "precious"
+    precious.write_text("kept", encoding="utf-8")
+    for name in ("../../precious", str(precious)):
+        database = sqlite3.connect(tmp_path / "library/library.sqlite")
+        database.execute("UPDATE studies SET file=?", (name,))
+        database.commit()
+        database.close()
+        library = Library(tmp_path / "library")
+        best = library.best_study(number)
+        assert best is not None
+        assert best[2] == journal
+        library.close()
+    library = Library(tmp_path / "library")
+    library.delete(number)
+    library.close()
+    assert precious.exists()
+    assert not journal.exists()

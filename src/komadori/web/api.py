@@ -282,7 +282,10 @@ def _library(api: APIRouter, hub: Hub) -> None:
             raise RefusedError("unknown_name", f"game {game} hasn't been analysed")
         entry = library.get(game)
         title = entry.title or f"{entry.black or '?'} – {entry.white or '?'}"
-        effort = Effort.parse(analysis.effort)
+        try:
+            effort = Effort.parse(analysis.effort)
+        except ValueError as error:
+            raise RefusedError("failed", f"the analysis of game {game} is damaged") from error
         note = {
             "en": f"komadori web, {analysis.model}, {effort} per position",
             "ja": f"komadori web、{analysis.model}、{effort.in_japanese()}",

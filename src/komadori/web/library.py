@@ -11,11 +11,13 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from komadori.records import NO_SCORE, NO_TIME, End, Game, Winner
 from komadori.records.ends import KIF_WORDS, winner_for
@@ -48,6 +50,18 @@ CREATE TABLE studies(
 CREATE TABLE facts(name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 _TABLES = ("games", "positions", "studies", "facts")
+#: Fields of `Entry` in columns of their own; the others are in `details`.
+_COLUMNS = (
+    "sfen",
+    "source",
+    "title",
+    "black",
+    "white",
+    "winner",
+    "end",
+    "started",
+    "record",
+)
 
 
 @dataclass
@@ -96,6 +110,8 @@ class Entry:
         return game
 
 
+#: Checks what a file claims to be an entry.
+_ENTRY = TypeAdapter(Entry)
 _WINNERS = {"black": Winner.BLACK, "white": Winner.WHITE, "draw": Winner.DRAW}
 _WINNER_NAMES = {winner: name for name, winner in _WINNERS.items()}
 
@@ -180,6 +196,7 @@ class Library:
         with self._lock, _reported(path):
             self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._database.row_factory = sqlite3.Row
+            self._database.text_factory = lambda data: data.decode(errors="replace")
             self._database.execute("PRAGMA busy_timeout=5000")
             self._database.execute("BEGIN")
             self._is_empty()  # before the first change
@@ -235,7 +252,8 @@ class Library:
         with self._writing() as database:
             database.execute("DELETE FROM positions")
             for game in database.execute("SELECT id, sfen, moves FROM games").fetchall():
-                self._index(game["id"], game["sfen"], game["moves"].split())
+                with suppress(ValueError, TypeError, AttributeError):  # a damaged game has none
+                    self._index(game["id"], game["sfen"], game["moves"].split())
             database.execute("INSERT OR REPLACE INTO facts VALUES('start', ?)", (current,))
 
     def _index(self, game: int, sfen: str, moves: Sequence[str], first: int = 0) -> None:
@@ -328,10 +346,15 @@ class Library:
         """Raises RefusedError."""
         with self._writing() as database:
             self._find(game)
-            files = database.execute("SELECT file FROM studies WHERE game=?", (game,)).fetchall()
+            studies = database.execute("SELECT * FROM studies WHERE game=?", (game,)).fetchall()
             database.execute("DELETE FROM games WHERE id=?", (game,))
-        for row in files:
-            (self.folder / "studies" / row["file"]).unlink(missing_ok=True)
+        for row in studies:
+            self._journal(game, str(row["settings"])).unlink(missing_ok=True)
+
+    def _journal(self, game: int, settings: str) -> Path:
+        """Return a study's journal. The database also holds its name, which could be any path."""
+        digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
+        return self.folder / "studies" / f"{game}-{digest}.jsonl"
 
     def _find(self, game: int) -> sqlite3.Row:
         row = None
@@ -422,6 +445,26 @@ class Library:
         studied = self._database.execute(
             "SELECT 1 FROM studies WHERE game=? LIMIT 1", (row["id"],)
         ).fetchone()
+        try:
+            Board(row["sfen"])
+            return self._readable_summary(row, studied is not None)
+        except (ValueError, TypeError):
+            return GameSummary(
+                game=row["id"],
+                black="",
+                white="",
+                source="saved",
+                winner="none",
+                end="",
+                plies=0,
+                started="",
+                is_studied=False,
+                title="damaged",
+                sfen=Board().sfen(),
+            )
+
+    @staticmethod
+    def _readable_summary(row: sqlite3.Row, is_studied: bool) -> GameSummary:
         return GameSummary(
             game=row["id"],
             black=row["black"],
@@ -431,7 +474,7 @@ class Library:
             end=row["end"],
             plies=row["plies"],
             started=row["started"],
-            is_studied=studied is not None,
+            is_studied=is_studied,
             title=row["title"],
             sfen=row["sfen"],
         )
@@ -451,14 +494,14 @@ class Library:
     ) -> Path:
         """Insert or update a study and return its journal. `weight`: higher for better studies."""
         text = json.dumps(settings, sort_keys=True)
-        name = f"{game}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
+        journal = self._journal(game, text)
         with self._writing() as database:
             database.execute(
                 "INSERT INTO studies VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(game, settings) "
                 "DO UPDATE SET done=MAX(done, excluded.done), total=excluded.total",
-                (game, text, model, effort, weight, name, done, total),
+                (game, text, model, effort, weight, journal.name, done, total),
             )
-        return self.folder / "studies" / name
+        return journal
 
     def best_study(self, game: int) -> tuple[str, str, Path] | None:
         """Return model, effort and journal of a game's best study: complete ones first, then by
@@ -472,8 +515,7 @@ class Library:
             ).fetchone()
         if row is None:
             return None
-        path = self.folder / "studies" / row["file"]
-        return row["model"], row["effort"], path
+        return str(row["model"]), str(row["effort"]), self._journal(game, str(row["settings"]))
 
     def close(self) -> None:
         with self._lock:
@@ -514,23 +556,25 @@ def _row(entry: Entry) -> tuple[Any, ...]:
 
 
 def _entry(row: sqlite3.Row) -> Entry:
-    details = json.loads(row["details"])
-    return Entry(
-        sfen=row["sfen"],
-        moves=row["moves"].split(),
-        source=row["source"],
-        title=row["title"],
-        black=row["black"],
-        white=row["white"],
-        winner=row["winner"],
-        end=row["end"],
-        started=row["started"],
-        times_ms=details["times_ms"],
-        scores_cp=details["scores_cp"],
-        comments={int(ply): text for ply, text in details["comments"].items()},
-        headers=details["headers"],
-        record=row["record"],
-    )
+    """Raises RefusedError for a damaged game."""
+    try:
+        entry = _ENTRY.validate_python(
+            {
+                **{name: row[name] for name in _COLUMNS},
+                **json.loads(row["details"]),
+                "moves": row["moves"].split(),
+            }
+        )
+        if entry.winner not in (*_WINNERS, "none"):
+            raise ValueError(f"{entry.winner!r} is no winner")
+        entry.to_game().final_board()
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        reason = str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            reason = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        raise RefusedError("failed", f"game {row['id']} is damaged: {reason}") from error
+    return entry
 
 
 def _signed(key: int) -> int:
