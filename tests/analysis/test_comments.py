@@ -240,3 +240,26 @@ def test_a_players_mate_keeps_its_length(tmp_path: Path) -> None:
     (game,) = read_games(path)
     best = best_after_the_first_move(game)
     assert best.mate_plies == -3
+
+
+def test_a_record_of_thousands_of_moves_takes_little_memory() -> None:
+    """Boards keep their history: those of all positions take the square of a game's length."""
+    opening, cycle = ["7g7f", "3c3d", "7f7e", "3d3e"], ["2h3h", "8b7b", "3h2h", "7b8b"]
+    game = Game.from_usi(opening + cycle * 2500)
+    game.comments[10_000] = "#評価値=58\n#読み筋=▲３八飛(28)"
+    resource = pytest.importorskip("resource")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    analysed = from_comments(game)
+    used_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert analysed is not None
+    assert used_kb < 200_000
+    best = analysed.found[10_000].best  # type: ignore[union-attr]
+    assert best is not None
+    assert best.pv == ("2h3h",)
+
+
+def test_a_line_may_begin_with_the_move_played() -> None:
+    game = game_with(at2="*対局 評価値 -70 読み筋 △３四歩(33) ▲６六歩(67)")
+    analysed = from_comments(game)
+    assert analysed is not None
+    assert analysed.found[2].best.pv == ("6g6f",)  # type: ignore[union-attr]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 import os
 import subprocess
@@ -284,3 +285,15 @@ def test_junk_without_an_end_is_not_read_to_its_end(
     assert [game.usi_moves() for game in found] == [["7g7f", "3c3d"]]
     assert "the rest isn't read" in str(found.skipped[-1])
     assert len(found.skipped) <= 102
+
+
+def test_a_jkf_game_too_long_for_its_reader_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.jkf"
+    write_games(path, [Game.from_usi(["7g7f", "3c3d"])])
+    sound = path.read_text(encoding="utf-8")
+    moves = json.loads(sound)["moves"]
+    longer = json.dumps({"header": {}, "moves": [{}, *moves[1:] * 8000]})
+    path.write_text(f"{longer}\n{sound}", encoding="utf-8")
+    found = read_games(path)
+    assert [game.usi_moves() for game in found] == [["7g7f", "3c3d"]]
+    assert "a game of more than 10,000 moves" in str(found.skipped[0])

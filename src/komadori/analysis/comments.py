@@ -148,21 +148,23 @@ def _of_gui(row: str, match: re.Match[str]) -> Remark:
     )
 
 
-def read_line(text: str, board: Board, before: Board | None, played: Move | None) -> list[str]:
+def read_line(text: str, board: Board, played: Move | None) -> list[str]:
     """Return a line's USI moves up to the first illegal one.
 
-    From `board`, or from the board `before` it if the line begins with the move played.
+    From `board`, or from before its last move, `played`, if the line begins with that.
     """
     tokens = [token.strip(" \t　") for token in _TOKEN.findall(text)] or text.split()
     moves = _play(tokens, board)
-    if moves or before is None or played is None:
+    if moves or not tokens or played is None:
         return moves
-    earlier = _play(tokens, before)
+    board.pop()
+    earlier = _play(tokens, board)
+    board.push(played)
     return earlier[1:] if earlier[:1] == [played.usi()] else []
 
 
 def _play(tokens: Sequence[str], board: Board) -> list[str]:
-    board = board.copy()
+    """Return the USI moves of tokens up to the first illegal one; the board is left as it was."""
     moves: list[str] = []
     for token in tokens:
         if token[0] in "▲☗▼△☖▽" and (token[0] in "▲☗▼") != (board.turn == BLACK):
@@ -173,6 +175,8 @@ def _play(tokens: Sequence[str], board: Board) -> list[str]:
             break
         board.push(move)
         moves.append(move.usi())
+    for _ in moves:
+        board.pop()
     return moves
 
 
@@ -182,12 +186,13 @@ def from_comments(game: Game) -> AnalysedGame | None:
     Scores of an analysis take precedence over those of the players.
     """
     check_type("game", game, Game)
-    boards = [board.copy() for board, _ in game.positions()]
-    boards.append(game.final_board())
-    moves = [move for _, move in game.positions()]
     found: list[Found | None] = []
     engine = ""
-    for ply, board in enumerate(boards):
+    board = game.board()  # one for all positions: a copy takes as long as its history
+    for ply in range(len(game) + 1):
+        played = board.move_from_move16(int(game.moves[ply - 1])) if ply else None
+        if played is not None:
+            board.push(played)
         remarks, named = read_remarks(game.comments.get(ply, ""))
         engine = engine or named
         if any(not remark.is_players for remark in remarks):
@@ -195,10 +200,7 @@ def from_comments(game: Game) -> AnalysedGame | None:
         elif ply and game.scores_cp[ply - 1] != NO_SCORE:
             said = _player_remark(game, ply, board.turn)
             remarks = [remark for remark in remarks if _agrees(remark, said)] or [said]
-        before, played = (boards[ply - 1], moves[ply - 1]) if ply else (None, None)
-        lines = [
-            _as_line(remark, board, before, played, game.pvs.get(ply, "")) for remark in remarks
-        ]
+        lines = [_as_line(remark, board, played, game.pvs.get(ply, "")) for remark in remarks]
         kept = [line for line in lines if line is not None]
         nodes = max((remark.nodes for remark in remarks), default=0)
         found.append(Found(kept[0].win_rate, nodes, tuple(kept)) if kept else None)
@@ -220,11 +222,9 @@ def _agrees(remark: Remark, said: Remark) -> bool:
     return (remark.mate > 0) == (said.mate > 0)
 
 
-def _as_line(
-    remark: Remark, board: Board, before: Board | None, played: Move | None, pv: str
-) -> Line | None:
+def _as_line(remark: Remark, board: Board, played: Move | None, pv: str) -> Line | None:
     sign = 1 if board.turn == BLACK else -1
-    moves = read_line(remark.line or pv, board, before, played)
+    moves = read_line(remark.line or pv, board, played)
     if remark.mate is not None:
         mate = sign * remark.mate
         return Line(1.0 if mate > 0 else 0.0, mate, None, remark.nodes, tuple(moves))

@@ -419,7 +419,7 @@ def _from_comments(record: _Record) -> list[AnalysedGame]:
 
 def _keys(game: Game) -> list[str]:
     """Return the positions of a game, as SFENs without move numbers."""
-    boards = [board.sfen() for board, _ in game.positions()]
+    boards = [board.sfen() for board, _ in game.moving_board()]
     return [sfen.rpartition(" ")[0] for sfen in (*boards, game.final_board().sfen())]
 
 

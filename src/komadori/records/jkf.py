@@ -32,6 +32,8 @@ from komadori.wording import counted
 __all__ = ["documents", "read_game", "write_jkf"]
 
 MAX_MS = 10**9
+#: Maximum number of moves of a line; the time to read one grows with its square.
+MAX_LINE = 10_000
 
 _ENDS = {
     "RESIGN": End.RESIGN,
@@ -200,6 +202,8 @@ def _with_square(
 
 def _read_line(written: dict[str, Any]) -> Game:
     """Read a JKF object without forks. Raises RecordError."""
+    if len(written["moves"]) > MAX_LINE + 2:  # with the start and the end
+        raise RecordError(f"a game of more than {MAX_LINE:,} moves")
     try:
         record = rs.Record.from_jkf_str(json.dumps(written, ensure_ascii=False))
     except ValueError as error:

@@ -397,7 +397,7 @@ class Studies:
 
 def position_keys(game: Game) -> list[str]:
     """Return the SFENs of all positions, without move numbers."""
-    boards = [board.sfen() for board, _ in game.positions()]
+    boards = [board.sfen() for board, _ in game.moving_board()]
     return [sfen.rpartition(" ")[0] for sfen in (*boards, game.final_board().sfen())]
 
 
