@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import two_piece_oracle as oracle
@@ -166,3 +171,60 @@ def test_relative_sums_are_those_of_all_translations() -> None:
     pair = feature(BLACK, "G", 5, 5), feature(WHITE, "P", 6, 3)
     found = relative.gather(values)[relative.of[pair]] * relative.sign[pair]
     assert found == pytest.approx(total)
+
+
+def _npy(header: bytes) -> bytes:
+    text = header.ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        b"no array",
+        _npy(b"{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,), }"),
+        _npy(b"(" * 100),
+        _npy(b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"),
+    ],
+    ids=["bytes", "huge", "nested", "object"],
+)
+@pytest.mark.parametrize("name", ["format", "format_version", "triangle", "piece_values"])
+def test_a_file_of_strange_arrays_is_named(name: str, member: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "weights.npz"
+    TwoPieceWeights.material().save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {entry: archive.read(entry) for entry in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for entry, content in members.items():
+            archive.writestr(entry, member if entry == f"{name}.npy" else content)
+    with pytest.raises(WeightsError, match=re.escape(str(path))):
+        TwoPieceWeights.load(path)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"format_version": np.array([1, 2])},
+        {"format_version": np.array(np.inf)},
+        {"piece_values": np.full(16, 1e300)},
+        {"piece_values": np.full(16, 2**31 - 1)},
+        {"triangle": np.ones(len(np.triu_indices(FEATURES)[0]), np.int16)},
+    ],
+    ids=["versions", "infinite", "real", "large", "diagonal"],
+)
+def test_a_file_of_values_out_of_range_is_named(changed: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "weights.npz"
+    TwoPieceWeights.material().save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **{**arrays, **changed})
+    with pytest.raises(WeightsError, match=re.escape(str(path))):
+        TwoPieceWeights.load(path)
+
+
+def test_a_single_array_is_no_weights_file(tmp_path: Path) -> None:
+    path = tmp_path / "weights.npz"
+    with path.open("wb") as file:
+        np.save(file, np.zeros(3))
+    with pytest.raises(WeightsError, match=re.escape(str(path))):
+        TwoPieceWeights.load(path)

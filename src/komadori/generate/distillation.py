@@ -43,6 +43,7 @@ from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
 from komadori.linear.nnue_weights import ARCHITECTURES, FV_SCALE, NnueWeights
 from komadori.linear.run_folder import RunFolder
+from komadori.linear.weights_file import DAMAGE
 from komadori.typed_settings import at_least, at_most, fractions, one_of, positive
 
 NETWORK = "nn.bin"
@@ -474,10 +475,10 @@ def _write_array(path: Path, array: NDArray[Any]) -> None:
 def _read_array(path: Path) -> NDArray[Any] | None:
     """Read a .npy file; None if it is missing or damaged."""
     try:
-        array: NDArray[Any] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+        array = np.load(path, allow_pickle=False)
+    except (OSError, *DAMAGE):
         return None
-    return array
+    return array if isinstance(array, np.ndarray) else None
 
 
 def _split(sources: Sequence[Path]) -> tuple[Hcps, Hcps, int]:

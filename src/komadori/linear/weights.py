@@ -18,6 +18,8 @@ FEATURES: int = _core.FEATURES
 VALUED_TYPES = (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14)
 
 _FORMAT = WeightsFormat("komadori-two-piece", 1, "the two-piece evaluation", compressed=True)
+#: Maximum value of a piece in a file, in centipawns; the sum of 40 of them is a score.
+_MAX_VALUE = 30_000
 
 
 @names_arguments
@@ -61,9 +63,19 @@ class TwoPieceWeights:
         """Read a file. Raises WeightsError for other files, OSError for unreadable ones."""
         triangle, values = _FORMAT.read(path, "triangle", "piece_values")
         half = np.triu_indices(FEATURES)
-        if triangle.shape != half[0].shape or triangle.dtype != np.int16 or values.shape != (16,):
+        if (
+            (triangle.shape, triangle.dtype) != (half[0].shape, np.int16)
+            or values.shape != (16,)
+            or values.dtype.kind not in "iu"
+            or np.any(np.abs(values.astype(np.float64)) > _MAX_VALUE)
+        ):
             raise WeightsError(f"{path}: arrays of another shape or type")
         pairs = np.zeros((FEATURES, FEATURES), np.int16)
         pairs[half] = triangle
         pairs.T[half] = triangle
-        return cls(pairs, values.astype(np.int32))
+        weights = cls(pairs, values.astype(np.int32))
+        try:
+            weights.core()
+        except WeightsError as error:
+            raise WeightsError(f"{path}: {error}") from error
+        return weights

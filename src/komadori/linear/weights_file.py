@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import lzma
 import struct
+import tokenize
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -15,13 +17,19 @@ from numpy.typing import NDArray
 from komadori.atomic import atomic_writer
 
 #: What numpy raises for an .npz file that is damaged, of another kind or without an array; a
-#: missing password and an unknown compression are a RuntimeError.
+#: missing password and an unknown compression are a RuntimeError. A member that is no array is
+#: bytes, and a file with a single array is that array: they lack attributes.
 DAMAGE = (
     ValueError,
     KeyError,
     EOFError,
     RuntimeError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    lzma.LZMAError,
     struct.error,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -61,8 +69,15 @@ class WeightsFormat:
                         f"{path}: format version {version}; this komadori reads up to "
                         f"{self.version}, a newer one is needed"
                     )
-                return [file[name] for name in names]
+                arrays = [file[name] for name in names]
+                if not all(isinstance(array, np.ndarray) for array in arrays):
+                    raise WeightsError(f"{path}: not weights of {self.evaluation}")
+                return arrays
         except WeightsError:
             raise
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise WeightsError(f"{path}: not weights of {self.evaluation}") from error  # bz2
         except DAMAGE as error:
             raise WeightsError(f"{path}: not weights of {self.evaluation}") from error
