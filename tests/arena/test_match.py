@@ -412,6 +412,20 @@ def test_a_damaged_game_is_named_and_kept(change: dict[str, Any], tmp_path: Path
     assert path.read_bytes() == before
 
 
+def test_a_game_that_is_there_twice_is_an_error(tmp_path: Path) -> None:
+    def resume() -> None:
+        arena.play_match(
+            "random", "random", conditions=Conditions(max_plies=12), games=2, out=tmp_path
+        )
+
+    resume()
+    path = tmp_path / "games.jsonl"
+    terms, first, second = path.read_text().splitlines()
+    path.write_text("\n".join((terms, first, second, first, "")))
+    with pytest.raises(arena.MatchStoreError, match=r"line 4: game 1 is there already"):
+        resume()
+
+
 @pytest.mark.parametrize("content", ['{"mine": 1}', '{"mine": 1}\n', "[]\n", "text", "\n"])
 def test_a_file_of_something_else_is_no_truncated_match(content: str, tmp_path: Path) -> None:
     path = tmp_path / "games.jsonl"

@@ -37,10 +37,14 @@ class MatchStore(Journal):
 
     def finished(self) -> Iterator[GameRecord]:
         """Yield the games already played."""
+        seen: set[int] = set()
         for number, row in enumerate(self.rows(), 2):
             try:
                 record = GameRecord.from_json(row)
                 to_game(record)  # its moves can be made
+                if record.index in seen:
+                    raise ValueError(f"game {record.index + 1} is there already")
+                seen.add(record.index)
             except (TypeError, ValueError, OverflowError) as error:
                 raise self.damage(number, error) from error
             yield record
