@@ -466,3 +466,20 @@ def test_groups_show_whole_summaries_of_their_commands(name: str) -> None:
     _, _, commands = run(f"{name} --help").output.partition("\nCommands:\n")
     assert commands
     assert not re.search(r"[a-z,]\.\.\.$", commands, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("teacher --score-step 9999999999", "at most 2147483647"),
+        ("teacher --hash 99999999", "at most 1048576"),
+        ("selfplay --model uniform --full-fraction 0", "would have no samples"),
+    ],
+)
+def test_an_option_that_no_game_can_have_is_an_error_of_use(
+    line: str, reason: str, here: Path
+) -> None:
+    result = run(f"generate {line} --games 1 -o games")
+    assert result.exit_code == 2
+    assert reason in result.output
+    assert not (here / "games").exists()

@@ -16,6 +16,7 @@ from komadori.cli.generated_games import (
     RAY,
     SEED,
     SEGMENT_GAMES,
+    settings_of,
 )
 from komadori.cli.network_options import BACKEND, PRECISIONS
 from komadori.cli.numbers import BATCH, THREADS
@@ -163,9 +164,7 @@ def command(
         card = {} if is_fake(path) else inference.card_of(path)
         if coefficient := card.get("eval_coef"):
             given["eval_coef"] = float(coefficient)
-        settings = SelfPlaySettings.from_mapping(
-            {name: value for name, value in given.items() if value is not None}
-        )
+        settings = settings_of(SelfPlaySettings.from_mapping, given)
         lines = Lines(openings)
         options: dict[str, Any] = {"max_batch": batch} if batch else {}
         if not is_fake(path):

@@ -15,6 +15,7 @@ from komadori.cli.generated_games import (
     RAY,
     SEED,
     SEGMENT_GAMES,
+    settings_of,
 )
 from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.resumed_folder import games_folder
@@ -346,9 +347,7 @@ def command(
     given |= {"searches": searches or None, "opponent_searches": opponent_searches or None}
     cores = threads or available_threads()
     try:
-        settings = TeacherSettings.from_mapping(
-            {name: value for name, value in given.items() if value is not None}
-        )
+        settings = settings_of(TeacherSettings.from_mapping, given)
         lines = Lines(openings)
         if engine_command:
             engine = EngineSpec(engine_command, _pairs(engine_options), go, limit_s)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
 import click
 
 from komadori.cli.everywhere import ray_option
+
+S = TypeVar("S")
 
 GAMES = click.option(
     "--games",
@@ -32,3 +37,11 @@ SEGMENT_GAMES = click.option(
     show_default=True,
     help="Games per segment file.",
 )
+
+
+def settings_of(create: Callable[[Mapping[str, Any]], S], options: Mapping[str, Any]) -> S:
+    """Create settings from the options that were given. Raises UsageError."""
+    try:
+        return create({name: value for name, value in options.items() if value is not None})
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
