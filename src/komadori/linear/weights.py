@@ -64,7 +64,8 @@ class TwoPieceWeights:
         triangle, values = _FORMAT.read(path, "triangle", "piece_values")
         half = np.triu_indices(FEATURES)
         if (
-            (triangle.shape, triangle.dtype) != (half[0].shape, np.int16)
+            triangle.shape != half[0].shape
+            or triangle.dtype != np.int16
             or values.shape != (16,)
             or values.dtype.kind not in "iu"
             or np.any(np.abs(values.astype(np.float64)) > _MAX_VALUE)
