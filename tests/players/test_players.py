@@ -184,7 +184,9 @@ def test_material_player_takes_the_most_and_mates() -> None:
     assert mate.is_checkmate()
 
 
-@pytest.mark.parametrize("spec", ["random", "material", "model:uniform?nodes=5", "alphabeta?nodes=9"])
+@pytest.mark.parametrize(
+    "spec", ["random", "material", "model:uniform?nodes=5", "alphabeta?nodes=9"]
+)
 def test_a_mated_player_resigns(spec: str) -> None:
     player = make(spec)
     player.new_game(seed=1)

@@ -23,7 +23,7 @@ from komadori.records import (
     read_games,
     write_games,
 )
-from komadori.rules import HANDICAPS
+from komadori.rules import HANDICAPS, Board
 
 from .conftest import random_game, with_variations
 
@@ -97,6 +97,36 @@ def test_diagrams_survive(tmp_path: Path, suffix: str) -> None:
     sfen = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
     game = random_game(5, sfen=sfen, plies=20)
     assert write_and_read(tmp_path / f"a.{suffix}", [game]) == [game]
+
+
+@pytest.mark.parametrize("suffix", ["kif", "ki2"])
+def test_bookmarks_survive(tmp_path: Path, suffix: str) -> None:
+    game = random_game(6)
+    game.bookmarks = {0: "start", 3: "end of the opening", len(game): "最後"}
+    (after,) = write_and_read(tmp_path / f"a.{suffix}", [game])
+    assert after.bookmarks == game.bookmarks
+    assert suffix == "ki2" or after == game
+    text = (tmp_path / f"a.{suffix}").read_text(encoding="utf-8")
+    assert [line for line in text.splitlines() if line.startswith("&")] == [
+        "&start",
+        "&end of the opening",
+        "&最後",
+    ]
+    (tmp_path / "b.kif").write_text("   1 ７六歩(77)\n&a\n&b\n& \n", encoding="utf-8")
+    assert read_games(tmp_path / "b.kif")[0].bookmarks == {1: "a"}
+
+
+@pytest.mark.parametrize("suffix", ["kif", "ki2"])
+def test_writing_a_game_copies_no_boards(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy takes as long as its history: a game of 40,000 moves took half a minute."""
+    game = random_game(3, plies=40)
+    copies: list[Board] = []
+    copy = Board.copy
+    monkeypatch.setattr(Board, "copy", lambda board: copies.append(board) or copy(board))
+    write_games(tmp_path / f"a.{suffix}", [game])
+    assert not copies
 
 
 @pytest.mark.parametrize(("winner", "end"), ENDS)

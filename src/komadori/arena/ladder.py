@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import sqlite3
 import tempfile
 import time
@@ -297,7 +296,8 @@ class Ladder:
                     record = GameRecord.from_json(parse_json(row["record"]))
                     record.names = (names[row["black"]], names[row["white"]])
                 except (TypeError, ValueError, LookupError) as error:
-                    raise LadderError(f"{self.path}: game {row['id']} is damaged ({error})") from error
+                    which = f"game {row['id']}"
+                    raise LadderError(f"{self.path}: {which} is damaged ({error})") from error
                 yield record
 
     def tallies(self) -> list[Tally]:
@@ -432,7 +432,7 @@ class Ladder:
                     raise LadderError(
                         f"{path} has changed since {player.name!r} was added: "
                         "add it under a new name"
-                        if os.path.exists(path)  # noqa: PTH110
+                        if path in now
                         else f"{path} of {player.name!r} is missing; relative paths count from "
                         "the working directory"
                     )

@@ -101,6 +101,10 @@ class Candidates(ComparesArrays):
         return [(_usi(self.move16[row]), int(self.visits[row])) for row in rows]
 
 
+#: The fields of `Game` with texts by ply, and the variations.
+_TEXTS = ("headers", "comments", "bookmarks", "pvs", "variations")
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """The origin of a game: a file and the offset of the game in its content."""
@@ -128,6 +132,7 @@ class Game:
     headers   "black" and "white" (the players), "event", "site", "start_time", "end_time",
     "black_rating", "white_rating", and further headers of the file under their own names
     comments  by the number of moves before the comment, 0 for the initial position
+    bookmarks  by the number of moves before them: names of positions (KIF's しおり)
     pvs       by the number of moves: the line in USI moves expected after that move
     variations  by the number of moves before them: other lines of play (変化), each a Game from
     the position there, without headers; it can have variations of its own
@@ -141,6 +146,7 @@ class Game:
     end: End = End.UNKNOWN
     headers: dict[str, str] = field(default_factory=dict)
     comments: dict[int, str] = field(default_factory=dict)
+    bookmarks: dict[int, str] = field(default_factory=dict)
     pvs: dict[int, str] = field(default_factory=dict)
     candidates: Candidates | None = None
     opponent: int = 0  #: hcpe3's: 0 self-play, 1 Black / 2 White is another engine
@@ -192,8 +198,7 @@ class Game:
             and np.array_equal(self.scores_cp, other.scores_cp)
             and np.array_equal(self.times_ms, other.times_ms)
             and (self.winner, self.end) == (other.winner, other.end)
-            and (self.headers, self.comments, self.pvs, self.variations)
-            == (other.headers, other.comments, other.pvs, other.variations)
+            and all(getattr(self, name) == getattr(other, name) for name in _TEXTS)
         )
 
     @property

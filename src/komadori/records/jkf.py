@@ -322,7 +322,7 @@ def _document(game: Game, spent_ms: tuple[int, int] = (0, 0)) -> dict[str, Any]:
         totals_ms.append(added_time(totals_ms[-1], board.turn, time))
         board.push(move)
         entries.append(rs.MoveEntry(move.usi(), time_ms=None if time == NO_TIME else time))
-        parts = [*score_lines(game, ply, board.copy()), game.comments.get(ply)]
+        parts = [*score_lines(game, ply, board), game.comments.get(ply)]
         comments.append("\n".join(part for part in parts if part) or None)
     metadata = rs.RecordMetadata(
         event=game.headers.get("event"),

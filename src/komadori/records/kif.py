@@ -123,6 +123,7 @@ class _Parsed:
     times: list[int] = field(default_factory=list)
     end_time_ms: int = NO_TIME
     comments: dict[int, list[str]] = field(default_factory=dict)
+    bookmarks: dict[int, str] = field(default_factory=dict)
     winner: Winner = Winner.UNKNOWN
     end: End = End.UNKNOWN
     ended: bool = False
@@ -230,7 +231,11 @@ def _read_variation(path: list[_Parsed], lines: list[Line]) -> BadLineError | No
 
 
 def _read_line(game: _Parsed, text: str) -> None:
-    if not text or text[0] in "#&":
+    if not text or text[0] == "#":
+        return
+    if text[0] == "&":
+        if name := text[1:].strip():
+            game.bookmarks.setdefault(len(game.moves), name)
         return
     if text[0] == "*":
         comment, ply = text[1:], len(game.moves)
@@ -423,6 +428,7 @@ def _finish(parsed: _Parsed) -> Game:
         end=parsed.end,
         headers=parsed.headers,
         comments={ply: "\n".join(texts) for ply, texts in parsed.comments.items()},
+        bookmarks=parsed.bookmarks,
         pvs=parsed.pvs,
         end_time_ms=parsed.end_time_ms,
         variations={
@@ -459,18 +465,18 @@ def _kif_lines(
     """
     lines = _written_comments(game, 0)
     totals = [totals_ms]  # by the number of moves
-    for ply, (board, move) in enumerate(game.moving_board(), 1):
+    board = game.board()
+    for ply, move16 in enumerate(game.moves, 1):
+        move = board.move_from_move16(int(move16))
         text = f"{before + ply:4} {board.kif(move)}"
         time_ms = int(game.times_ms[ply - 1])
         totals.append(added_time(totals[-1], board.turn, time_ms))
         if time_ms != NO_TIME:
             text += f"   ({_minutes(time_ms)}/{_hours(totals[ply][board.turn])})"
         lines.append(text)
-        after = board.copy()
-        after.push(move)
-        lines += [f"*{line}" for line in score_lines(game, ply, after)]
+        board.push(move)
+        lines += [f"*{line}" for line in score_lines(game, ply, board)]
         lines += _written_comments(game, ply)
-    board = game.final_board()
     word = word_of(KIF_WORDS, game.winner, game.end, board.turn)
     has_result = main
     if word is None and game.winner != Winner.UNKNOWN:
@@ -514,17 +520,18 @@ def _ki2_lines(game: Game, before: int, sides: tuple[str, str]) -> list[str]:
     """As `_kif_lines`, with the result of each variation."""
     lines = _written_comments(game, 0)
     row: list[str] = []
-    for ply, (board, move) in enumerate(game.moving_board(), 1):
+    board = game.board()
+    for ply, move16 in enumerate(game.moves, 1):
+        move = board.move_from_move16(int(move16))
         row.append(("△" if board.turn == WHITE else "▲") + board.ki2(move))
-        after = board.copy()
-        after.push(move)
-        notes = [f"*{line}" for line in score_lines(game, ply, after)]
+        board.push(move)
+        notes = [f"*{line}" for line in score_lines(game, ply, board)]
         notes += _written_comments(game, ply)
         if notes or len(row) == 6 or ply == len(game):
             lines.append("    ".join(row))
             row = []
         lines += notes
-    lines += _written_result(game, game.final_board(), before, sides)
+    lines += _written_result(game, board, before, sides)
     for ply, variation in _in_written_order(game):
         lines += ["", f"変化：{before + ply + 1}手", *_ki2_lines(variation, before + ply, sides)]
     return lines
@@ -564,24 +571,30 @@ def _header_name(key: str) -> str:
 
 
 def _written_comments(game: Game, ply: int) -> list[str]:
-    comment = game.comments.get(ply)
-    return [] if comment is None else [f"*{line}" for line in comment.split("\n")]
+    comment, bookmark = game.comments.get(ply), game.bookmarks.get(ply)
+    lines = [] if comment is None else [f"*{line}" for line in comment.split("\n")]
+    return lines if bookmark is None else [*lines, f"&{' '.join(bookmark.split())}"]
 
 
 def score_lines(game: Game, ply: int, board: Board) -> list[str]:
     """The lines of a comment, without their first `*`, for the score of the `ply`-th move and for
-    the line expected after it. board: after that move; a line's moves are made on it.
+    the line expected after it. board: after that move; it is left as it was.
 
     Raises RulesError for an illegal move.
     """
     score = score_comment(game, ply)
     lines = [] if score is None else [score]
     if ply in game.pvs:
-        moves = []
-        for usi in game.pvs[ply].split():
-            move = board.parse_usi(usi)
-            moves.append(("△" if board.turn == WHITE else "▲") + board.kif(move))
-            board.push(move)
+        moves: list[str] = []
+        first = board.ply
+        try:
+            for usi in game.pvs[ply].split():
+                move = board.parse_usi(usi)
+                moves.append(("△" if board.turn == WHITE else "▲") + board.kif(move))
+                board.push(move)
+        finally:
+            for _ in range(board.ply - first):
+                board.pop()
         lines.append("*読み筋=" + "".join(moves))
     return lines
 

@@ -60,6 +60,8 @@ def games_of(columns: dict[str, Any], path: Path) -> list[Game]:
             games[g].headers[key] = text
         elif key == "pv":
             games[g].pvs[ply] = text
+        elif key == "bookmark":
+            games[g].bookmarks[ply] = text
         elif ply in games[g].comments:
             games[g].comments[ply] += "\n" + text
         else:
@@ -75,6 +77,7 @@ def table_of(games: Iterable[Game]) -> _core.GameTable:
         texts = [(-1, key, text) for key, text in game.headers.items()]
         texts += [(ply, "", text) for ply, text in game.comments.items()]
         texts += [(ply, "pv", text) for ply, text in game.pvs.items()]
+        texts += [(ply, "bookmark", text) for ply, text in game.bookmarks.items()]
         known = game.candidates
         table.append(
             sfen=game.initial_sfen,
