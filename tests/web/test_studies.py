@@ -124,6 +124,24 @@ def test_a_study_is_stopped(server: Server) -> None:
         assert last["done"] < last["total"]
 
 
+def test_a_game_of_the_page_keeps_its_record(server: Server) -> None:
+    """Its times and variations, which a page opened again would lack."""
+    record = (
+        "手合割：平手\n   1 ７六歩(77)   ( 0:07/00:00:07)\n   2 ３四歩(33)   ( 0:05/00:00:05)\n"
+    )
+    record += "\n変化：2手\n   2 ８四歩(83)   ( 0:03/00:00:03)\n"
+    lean = {"position": "startpos moves 7g7f 3c3d"}
+    with server.page() as page:
+        numbers = [
+            study(page, games=[{**lean, "record": text}])[2]["games"][0]["game"]
+            for text in ("", "junk", record.replace("33", "43").replace("３四", "４四"), record)
+        ]
+        known = study(page, games=[lean])[2]["games"][0]["game"]
+    assert numbers == [known] * 4
+    stored = server.http.get(f"/api/games/{known}").json()
+    assert (stored["record"], stored["times_ms"]) == (record, [7000, 5000])
+
+
 def test_records_and_reports_contain_the_analysis(server: Server) -> None:
     with server.page() as page:
         _, _, last = study(page)

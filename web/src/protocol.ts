@@ -664,6 +664,7 @@ export interface StudyGame {
   end?: string;
   headers?: Record<string, string>;
   comments?: Record<string, string>;
+  record?: string;
 }
 
 export interface StudyProgress {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Path, Query
@@ -24,7 +23,7 @@ from komadori.web.session import Hub
 from komadori.web.shapes import GameResult, ModelInfo
 from komadori.web.studies import found_shape, load_analysis, mistakes_of, recorded_analysis
 from komadori.web.trainings import match_game
-from komadori.web.uploads import read_upload, record_texts
+from komadori.web.uploads import read_upload, record_texts, recorded_game
 
 Language = Literal["auto", "ja", "en"]
 Winner = Literal["", "black", "white", "draw", "none"]
@@ -135,20 +134,10 @@ def _read_game(game: Game, entry: Entry, number: int | None, is_new: bool) -> sh
 
 def _analysis_of(entry: Entry) -> dict[str, Any]:
     """Return what a stored game's comments say: those of its record, if it has one."""
-    game = _recorded_game(entry)
+    game = recorded_game(entry.record, entry.moves)
     if game is not None:
         return recorded_analysis(game)
     return recorded_analysis(entry.with_comments(), with_scores=False)
-
-
-def _recorded_game(entry: Entry) -> Game | None:
-    """Return the game of an entry's record; None if it has none of the same moves."""
-    if entry.record:
-        with contextlib.suppress(RefusedError):
-            games = read_upload(entry.record.encode())[1]
-            if games and games[0].usi_moves() == entry.moves:
-                return games[0]
-    return None
 
 
 def _library(api: APIRouter, hub: Hub) -> None:
@@ -318,7 +307,7 @@ def _to_entry(game: shapes.SaveGame) -> Entry:
         headers=game.headers,
         record=game.record,
     )
-    read = _recorded_game(entry)
+    read = recorded_game(entry.record, entry.moves)
     if read is not None:
         told = entry_of(read, "saved")
         entry.headers = {**told.headers, **entry.headers}

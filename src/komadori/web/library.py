@@ -281,12 +281,18 @@ class Library:
         return game
 
     def add_once(self, entry: Entry) -> int:
-        """Return the number of a stored game of the same moves and players, else add the game."""
+        """Return the number of a stored game of the same moves and players, else add the game. One
+        that is stored for its analysis alone, without a record, is replaced.
+        """
         with self._lock, _reported(self._path):
             row = self._database.execute(
-                "SELECT id FROM games WHERE digest=?", (entry.digest,)
+                "SELECT id, source, record FROM games WHERE digest=?", (entry.digest,)
             ).fetchone()
-            return int(row["id"]) if row else self.add(entry)
+            if row is None:
+                return self.add(entry)
+            if row["source"] == "studied" and entry.record and not row["record"]:
+                self.replace(int(row["id"]), entry)
+            return int(row["id"])
 
     def keep(self, entry: Entry) -> int:
         """Add a saved game; one that is stored for its analysis alone is replaced, and keeps it."""

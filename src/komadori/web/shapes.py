@@ -257,3 +257,5 @@ class StudyGame(Shape):
     """As in `SaveGame`."""
     headers: Annotated[dict[str, str], Field(max_length=100, default_factory=dict)]
     comments: Annotated[dict[int, str], Field(max_length=2000, default_factory=dict)]
+    record: str = ""
+    """The game as a record, with its times and variations, for the library."""

@@ -29,12 +29,13 @@ from komadori.search import StopEvent
 from komadori.search.defaults import ANALYSIS_NODES
 from komadori.web import protocol, shapes
 from komadori.web.errors import INTERNAL_ERROR, RefusedError, reason_of
-from komadori.web.library import Entry, Library, result_of
+from komadori.web.library import Entry, Library, entry_of, result_of
 from komadori.web.models import Models
 from komadori.web.page_searchers import NICENESS, ThreadBudget
 from komadori.web.positions import COLOR_NAMES, read_position
 from komadori.web.protocol import GameProgress
 from komadori.web.shapes import Shape
+from komadori.web.uploads import recorded_game
 
 #: Maximum number of concurrently running studies; others wait.
 MAX_RUNNING = 2
@@ -376,6 +377,10 @@ class Studies:
                     headers=item.headers,
                     comments=item.comments,
                 )
+                read = recorded_game(item.record, entry.moves)
+                if read is not None:
+                    entry.record = item.record
+                    entry.times_ms = entry_of(read, "studied").times_ms
                 number = self._library.add_once(entry)
             yield number, entry
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -88,6 +90,16 @@ def record_texts(data: bytes, games: list[Game], *, is_damaged: bool, format: st
         else write(game, "utf-8").decode(errors="replace")
         for text, game in zip(texts, games, strict=True)
     ]
+
+
+def recorded_game(record: str, moves: Sequence[str]) -> Game | None:
+    """Return the game of a record; None if it has none of these moves, in USI."""
+    if record:
+        with contextlib.suppress(RefusedError):
+            games = read_upload(record.encode(errors="replace"))[1]
+            if games and games[0].usi_moves() == list(moves):
+                return games[0]
+    return None
 
 
 def _is_text_of(text: str, game: Game, format: str) -> bool:

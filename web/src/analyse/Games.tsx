@@ -32,7 +32,7 @@ export function GameTabs() {
         {isStudying() ? (
           <Button icon="stop" isWide label={t('stop')} onClick={stopStudy} />
         ) : (
-          <Button icon="chart" isWide label={t('study.all')} disabled={!studyable().length} onClick={() => startStudy(studyable())} />
+          <Button icon="chart" isWide label={t('study.all')} disabled={!studyable().length} onClick={() => void startStudy(studyable())} />
         )}
       </header>
       {isStudying() && <Progress done={study.value!.done} total={study.value!.total} label={t('study.progress')} />}

@@ -47,7 +47,7 @@ export function StudyBar() {
     );
   return (
     <div class="study-bar">
-      <Button icon="chart" label={t('study.start')} isWide class="primary" disabled={!hasMoves} onClick={() => startStudy([game.value])} />
+      <Button icon="chart" label={t('study.start')} isWide class="primary" disabled={!hasMoves} onClick={() => void startStudy([game.value])} />
       <SearchLimit />
     </div>
   );

@@ -30,29 +30,33 @@ export const isStudying = (): boolean => study.value?.state === 'running';
 /** The most bytes of a request's games: the server refuses messages of 256 KB. */
 const MAX_BYTES = 200_000;
 
-/** Headers and comments for the report; those beyond the size of a message are left out. */
-function textsOf(trees: GameTree[]): (tree: GameTree) => Pick<StudyGame, 'headers' | 'comments'> {
+/** Headers and comments for the report, and the record for the library; those beyond the size of a message are left out. */
+function textsOf(trees: GameTree[], recordOf: (tree: GameTree) => string): (tree: GameTree) => Pick<StudyGame, 'headers' | 'comments' | 'record'> {
   let left = MAX_BYTES - trees.reduce((sum, tree) => sum + 200 + positionText(tree.mainLine().at(-1)!).length, 0);
-  const fitting = (texts: Record<string, string>) => {
+  const takes = (texts: unknown): boolean => {
     const size = 3 * JSON.stringify(texts).length; // in UTF-8, at most
-    if (size > left) return {};
+    if (size > left) return false;
     left -= size;
-    return texts;
+    return true;
   };
+  const fitting = (texts: Record<string, string>) => (takes(texts) ? texts : {});
   const headers = new Map(trees.map(tree => [tree, fitting(keptHeaders(tree))]));
   return tree => {
     const comments = tree.mainLine().slice(0, 2000).map(({ comment }, ply) => [String(ply), comment]);
-    return { headers: headers.get(tree)!, comments: fitting(Object.fromEntries(comments.filter(([, text]) => text))) };
+    const texts = { headers: headers.get(tree)!, comments: fitting(Object.fromEntries(comments.filter(([, text]) => text))) };
+    const record = recordOf(tree);
+    return { ...texts, record: takes(record) ? record : '' };
   };
 }
 
 /** Starts the analysis of all positions of games. */
-export function startStudy(trees: GameTree[]): void {
+export async function startStudy(trees: GameTree[]): Promise<void> {
+  const { writeGame } = await import('../shogi/records');
   const engine = analysisEngine.value;
   studied = trees;
   studiedBy = engine === 'alphabeta' ? engine : (chosenModel.value?.id ?? '');
   if (requestId) connection.forget(requestId);
-  const texts = textsOf(trees);
+  const texts = textsOf(trees, tree => writeGame(tree, 'kif'));
   requestId = connection.request(
     {
       type: 'study',
