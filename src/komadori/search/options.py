@@ -135,6 +135,9 @@ class PuctOptions:
     """Nodes of that search."""
     leaf_file: str = ""
     """NNUE of that search; empty: the bundled one."""
+    verify_margin: int | None = None
+    """Verify the most visited moves by alpha-beta searches in another thread: a move that scores
+    this many centipawns less than the best is refuted. None: off."""
     eval_coef: float = DLSHOGI_COEF
     """Centipawns per unit of log odds: score = coef * ln(p / (1 - p))."""
     early_stop: bool = True
@@ -155,6 +158,8 @@ class PuctOptions:
         for name in ("memory_mb", "mate_memory_mb", "visits_per_row", "multipv", "leaf_nodes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
+        if self.verify_margin is not None and self.verify_margin < 0:
+            raise ValueError(f"verify_margin is {self.verify_margin}, at least 0 is needed")
         if self.stdev_prior <= 0:
             raise ValueError(f"stdev_prior is {self.stdev_prior}, more than 0 is needed")
         for name in _NONNEGATIVE:

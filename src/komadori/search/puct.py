@@ -6,7 +6,8 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +40,7 @@ from komadori.search.root_mate import (
     RootMate,
 )
 from komadori.search.stopping import Condition, Conditions, Depth, Progress, conditions_of
+from komadori.search.verification import Verification
 from komadori.wording import check_type, names_arguments
 
 #: Maximum interval between checks of `stop` while waiting for the network.
@@ -68,6 +70,8 @@ class PuctSearcher(OneAtATime):
         self._root = self._tree.add_root()
         self._leaf_search = LeafSearch()
         self._leaf_search.apply(self._tree, self._options)
+        self._verification = Verification()
+        self._verification.apply(self._options)
         self._mate = RootMate(self._options.mate_memory_mb)
         self._random = random.Random(self._options.random_seed)
         self._resigning = Resigning()
@@ -91,6 +95,7 @@ class PuctSearcher(OneAtATime):
         else:
             self._tree.options = tree_options(options)
         self._leaf_search.apply(self._tree, options)
+        self._verification.apply(options)
         if options.mate_memory_mb != self._options.mate_memory_mb:
             mate = RootMate(options.mate_memory_mb)
             self._mate.forget()
@@ -125,6 +130,7 @@ class PuctSearcher(OneAtATime):
         self.reclaimer.wait()
         self._tree.clear()
         self._leaf_search.new_game()
+        self._verification.new_game()
         self._random.seed(self._options.random_seed)
         self._resigning.new_game()
         self._is_placed = False
@@ -143,6 +149,7 @@ class PuctSearcher(OneAtATime):
         self.reclaimer.wait()
         self._mate.forget()
         self._leaf_search.close()
+        self._verification.close()
         self._tree = Tree(1 << 20)
         self._root = self._tree.add_root()
         self._is_placed = False
@@ -208,14 +215,18 @@ class PuctSearcher(OneAtATime):
         return SearchResult(mate, declare_win=declares, infos=infos)
 
     def _by_search(self, run: _Run) -> SearchResult:
-        with used_alone(self.evaluator, by_search=True):
+        with used_alone(self.evaluator, by_search=True), self._verified(run):
             run.search()
-        run.wait(run.report)
+            run.wait(run.report)
         if run.is_timed:
             self.usual_speed = run.progress.speed()
         moves = self._tree.root_moves(self._root)
-        drawn = None if run.mate else draw_move(moves, self._board.ply, self._options, self._random)
-        infos = run.report(drawn)
+        first = None
+        if not run.mate:
+            first = draw_move(moves, self._board.ply, self._options, self._random)
+            if first is None:
+                first = self._verification.choose(moves)
+        infos = run.report(first)
         best = infos[0]
         return SearchResult(
             best_move=best.pv[0],
@@ -230,6 +241,21 @@ class PuctSearcher(OneAtATime):
             ),
             infos=infos,
         )
+
+    @contextmanager
+    def _verified(self, run: _Run) -> Iterator[None]:
+        """Verify the tree's moves during the block, if the options say so."""
+        margin = self._options.verify_margin
+        if margin is None:
+            yield
+            return
+        self._verification.start(
+            self._board, self._tree, self._root, run.limits.searchmoves, margin, run.planned_ms
+        )
+        try:
+            yield
+        finally:
+            self._verification.end()
 
     def _reclaim_after(self, best: Move | None) -> None:
         """Free positions that can't be reached once the move is played."""
@@ -353,6 +379,11 @@ class _Run:
     def is_timed(self) -> bool:
         return self._conditions.hints.is_timed
 
+    @property
+    def planned_ms(self) -> float | None:
+        """The planned time of the search; None if it isn't limited by time."""
+        return self._times().optimum_ms
+
     def report(self, first: int | None = None) -> list[Info]:
         """Report the current lines. `first`: the move (move16) that will be played."""
         self.progress.update()
@@ -429,7 +460,7 @@ class _Run:
             times,
             self.stop,
             self._ends_by_mate,
-            stops_early=self._options.early_stop,
+            stops_early=self._options.early_stop and self._options.verify_margin is None,
             slack_ms=(lambda: 0.0) if pipeline.can_drop else (lambda: pipeline.batch_ms),
         )
         self._source.conditions = conditions

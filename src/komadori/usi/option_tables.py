@@ -138,6 +138,9 @@ SEARCH_OPTIONS = (
          "the network's, per cent; 0: off; -1: what the network's `.ini` says, else off",
          Scope.SEARCHER, "leaf_weight", 100),
     spin("Leaf_Nodes", 100, 1, MANY, "nodes of that search", Scope.SEARCHER, "leaf_nodes"),
+    spin("Verify_Margin", -1, -1, 100_000, "[verify](search.md#verified-moves) the most visited "
+         "moves by an alpha-beta search on another CPU: a move that scores this many centipawns "
+         "less than the best one is refuted; -1: off", Scope.SEARCHER, "verify_margin"),
     EVAL_COEF_OPTION,
     spin("Resign_Threshold", 10, 0, 1000, "resign below this win rate, per mille; 0: never",
          Scope.SEARCHER, "resign_threshold", 1000),
