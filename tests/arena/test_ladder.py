@@ -213,6 +213,19 @@ def test_a_damaged_ladder_is_reported_in_one_line(played: Path, tmp_path: Path, 
         assert result.output.count("Error") == (1 if result.exit_code else 0), result.output
 
 
+def test_what_the_ladder_cannot_do_is_a_usage_error(played: Path) -> None:
+    for words in (
+        ("add", played, "", "random"),
+        ("add", played, "x\ny", "random"),
+        ("play", played, "-p", "nobody"),
+        ("play", played, "-a", "nobody"),
+        ("show", played, "-p", "nobody"),
+    ):
+        result = run(*words)
+        assert result.exit_code == 2, result.output
+        assert BUG not in result.output
+
+
 def test_a_damaged_game_is_reported(played: Path, tmp_path: Path) -> None:
     with Ladder(played) as ladder:
         game = json.dumps(list(ladder.games())[6].to_json())

@@ -34,7 +34,7 @@ def test_a_refuted_move_is_not_played_and_leaves_the_tree() -> None:
     assert blind.usi() != "5e5c+"
     assert result.best_move is not None
     assert result.best_move.usi() == "5e5c+"
-    verdicts = verified._verification.verdicts
+    verdicts = verified.verdicts
     assert verdicts is not None
     refuted = [move16 for move16 in verdicts.scores if verdicts.is_refuted(move16)]
     assert refuted
@@ -43,12 +43,16 @@ def test_a_refuted_move_is_not_played_and_leaves_the_tree() -> None:
     # The next search of the position has all moves again.
     again = verified.search(Limits(nodes=1, searchmoves=[blind]))
     assert again.best_move == blind
+    verified.set_option(verify_margin=None)
+    verified.set_position(Board(HANGING))
+    assert verified.search(Limits(nodes=1)).best_move is not None
+    assert verified.verdicts is None
 
 
 def test_a_wide_margin_leaves_the_move_to_the_tree() -> None:
     wide = searcher(verify_margin=100_000)
     result = wide.search(Limits(movetime_ms=400))
-    verdicts = wide._verification.verdicts
+    verdicts = wide.verdicts
     assert verdicts is not None
     assert not any(verdicts.is_refuted(move16) for move16 in verdicts.scores)
     assert result.best_move is not None
@@ -63,7 +67,7 @@ def test_only_search_moves_are_verified() -> None:
     verified = searcher(verify_margin=0)
     result = verified.search(Limits(movetime_ms=300, searchmoves=allowed))
     assert result.best_move in allowed
-    verdicts = verified._verification.verdicts
+    verdicts = verified.verdicts
     assert verdicts is not None
     assert verdicts.scores.keys() <= {move.move16 for move in allowed}
 

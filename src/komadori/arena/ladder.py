@@ -63,6 +63,10 @@ class LadderError(ValueError):
     """An unusable ladder or unknown player. The message says which."""
 
 
+class LadderRequestError(LadderError):
+    """What the ladder can't do as it is, such as games of an unknown player."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The conditions of a ladder's games, fixed at its creation."""
@@ -165,9 +169,9 @@ class Ladder:
         from komadori.players import fingerprint
 
         if not name.strip() or not name.isprintable():
-            raise LadderError(f"{name!r} is no name: it must be printable and not blank")
+            raise LadderRequestError(f"{name!r} is no name: it must be printable and not blank")
         if anchor_elo is not None and not math.isfinite(anchor_elo):
-            raise LadderError(f"{name}: a rating is a finite number")
+            raise LadderRequestError(f"{name}: a rating is a finite number")
         starts = {opening.sfen for opening in self.settings.openings}
         check_players(self.settings.conditions, [spec], starts)
         files = json.dumps(fingerprint(spec))
@@ -219,7 +223,7 @@ class Ladder:
                 (name, spec, files, anchor_elo, note, _now()),
             )
         except sqlite3.IntegrityError:
-            raise LadderError(f"{self.path} has a player {name!r} already") from None
+            raise LadderRequestError(f"{self.path} has a player {name!r} already") from None
 
     def players(self) -> list[LadderPlayer]:
         """Return all players in the order they were added."""
@@ -245,7 +249,7 @@ class Ladder:
             if player.name == name:
                 return player
         names = ", ".join(player.name for player in self.players()) or "nobody yet"
-        raise LadderError(f"{self.path} has no player {name!r}; it has {names}")
+        raise LadderRequestError(f"{self.path} has no player {name!r}; it has {names}")
 
     # ---- games
 
@@ -387,7 +391,7 @@ class Ladder:
                 if best is None or (gain, -games) > best[:2]:
                     best = (gain, -games, (a, b))
         if best is None:
-            raise LadderError(f"{self.path} has no two players to play")
+            raise LadderRequestError(f"{self.path} has no two players to play")
         return best[2]
 
     def play(
@@ -407,7 +411,7 @@ class Ladder:
         player's files have changed since it was added.
         """
         if games < 2 or games % 2 or block < 2 or block % 2:
-            raise LadderError("games come in pairs: even numbers above zero")
+            raise LadderRequestError("games come in pairs: even numbers above zero")
         done = 0
         while done < games:
             pair = self.next_pairing(among, against)

@@ -51,12 +51,13 @@ def command() -> None:
 def _errors() -> Iterator[None]:
     """Report errors in one line."""
     from komadori.arena import MatchStoreError, WorkerError
+    from komadori.arena.ladder import LadderRequestError
     from komadori.players import PlayerSpecError
     from komadori.usi.client import EngineError
 
     try:
         yield
-    except PlayerSpecError as error:
+    except (PlayerSpecError, LadderRequestError) as error:
         raise click.UsageError(str(error)) from error
     except (ValueError, EngineError, WorkerError, MatchStoreError, OSError) as error:
         raise click.ClickException(str(error)) from error

@@ -40,7 +40,7 @@ from komadori.search.root_mate import (
     RootMate,
 )
 from komadori.search.stopping import Condition, Conditions, Depth, Progress, conditions_of
-from komadori.search.verification import Verification
+from komadori.search.verification import Verdicts, Verification
 from komadori.wording import check_type, names_arguments
 
 #: Maximum interval between checks of `stop` while waiting for the network.
@@ -113,6 +113,11 @@ class PuctSearcher(OneAtATime):
     def tree(self) -> Tree:
         """The search graph, for inspection."""
         return self._tree
+
+    @property
+    def verdicts(self) -> Verdicts | None:
+        """What the last search's moves scored in alpha-beta; None if they weren't verified."""
+        return self._verification.verdicts
 
     @property
     def mate_nodes(self) -> int:

@@ -26,6 +26,7 @@ FIRST_FRACTION = 0.5
 FURTHER_FRACTION = 0.125
 #: Nodes of the first search if there is no time limit; later ones have twice as many.
 FIRST_NODES = 50_000
+MOST_NODES = 1 << 40
 #: Score of a mate, in centipawns.
 _MATE_CP = 32_000
 
@@ -77,6 +78,7 @@ class Verification:
         """Prepare for the options. Raises ValueError or OSError if the NNUE can't be read."""
         if options.verify_margin is None:
             self.close()
+            self.verdicts = None
             return
         settings = AlphaBetaOptions(
             hash_mb=HASH_MB,
@@ -160,7 +162,7 @@ class _Task:
         nodes = FIRST_NODES
         depth = self._search_all(_limits(time_ms, FIRST_FRACTION, nodes))
         while not self.stop.is_set():
-            nodes *= 2
+            nodes = min(2 * nodes, MOST_NODES)
             limits = _limits(time_ms, FURTHER_FRACTION, nodes)
             candidate = self._candidate()
             if candidate is None:
