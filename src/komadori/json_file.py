@@ -15,6 +15,23 @@ def parse_json(text: str | bytes | bytearray) -> Any:
         raise ValueError("too deeply nested") from None
 
 
+def parse_encodable(text: str) -> Any:
+    """As `parse_json`; lone surrogates (`\\ud800`), which UTF-8 can't represent, become `?`."""
+    value = parse_json(text)
+    try:
+        return _encodable(value) if "\\ud" in text.lower() else value
+    except RecursionError:
+        raise ValueError("too deeply nested") from None
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+
+
 def parse_table(text: str | bytes | bytearray) -> dict[str, Any]:
     """Parse a JSON object. Raises ValueError."""
     table = parse_json(text)

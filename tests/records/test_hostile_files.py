@@ -161,6 +161,17 @@ def test_a_jkf_number_of_thousands_of_digits_costs_its_game_only(tmp_path: Path)
     assert "a number with too many digits" in skipped.reason
 
 
+def test_half_a_surrogate_pair_in_a_comment_of_jkf_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.jkf"
+    move = '{"comments":["x\\ud83d"],"move":{"from":{"x":7,"y":7},"to":{"x":7,"y":6}}}'
+    path.write_text('{"header":{"\\ud83d":"\\uDE00"},"moves":[{},' + move + "]}")
+    games = read_games(path)
+    assert not games.skipped
+    assert [(game.comments, game.headers) for game in games] == [({1: "x?"}, {"?": "?"})]
+    write_games(tmp_path / "a.csa", games)
+    assert read_games(tmp_path / "a.csa")[0].comments == {1: "x?"}
+
+
 @pytest.mark.parametrize("blank", ["\u3000", "\u2028", "\xa0", "\ufeff ", "\x1f"])
 def test_lines_of_any_blanks_in_usi_are_blank(blank: str, tmp_path: Path) -> None:
     path = tmp_path / "a.usi"

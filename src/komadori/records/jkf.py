@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import rsshogi.record as rs
 
-from komadori.json_file import parse_table
+from komadori.json_file import parse_encodable, parse_table
 from komadori.records.ends import KIF_WORDS, word_of
 from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
@@ -125,7 +125,7 @@ def read_game(document: str) -> tuple[Game, RecordError | None]:
     """
     readable = document.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     try:
-        return _read(parse_table(readable), 0)
+        return _read(parse_encodable(readable), 0)
     except (ValueError, RecursionError) as error:
         raise RecordError(str(error)) from error
 

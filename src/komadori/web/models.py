@@ -15,6 +15,7 @@ from komadori.encoding import encode_boards
 from komadori.inference import Evaluator, InferenceError, ModelError, digest, evaluate
 from komadori.inference.protocol import Floats
 from komadori.inference.shared import SharedEvaluator
+from komadori.json_file import parse_encodable
 from komadori.model_folder import CARD_FILE
 from komadori.players.evaluators import load_evaluator
 from komadori.rules import Board
@@ -29,7 +30,6 @@ from komadori.usi.models import (
 from komadori.usi.options import option_table
 from komadori.web.errors import RefusedError, reason_of
 from komadori.web.folders import Folders, printable
-from komadori.web.json_text import parse_json
 from komadori.web.shapes import Engine as EngineName
 from komadori.web.shapes import ModelInfo
 
@@ -212,7 +212,7 @@ def _default_entry(name: str) -> tuple[ModelInfo, str] | None:
 def _info(path: Path, model_id: str, run: str | None) -> ModelInfo:
     """Read a model's card, if it has one. Raises OSError or ValueError if the card is damaged."""
     card_path = path / CARD_FILE if path.is_dir() else path.with_suffix(".json")
-    card = parse_json(card_path.read_text(encoding="utf-8")) if card_path.is_file() else {}
+    card = parse_encodable(card_path.read_text(encoding="utf-8")) if card_path.is_file() else {}
     net = card.get("net")
     family = net.get("family", "") if isinstance(net, dict) else ""
     features = str(card.get("features", ""))

@@ -10,12 +10,12 @@ from typing import Any
 
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.match import MatchResult
+from komadori.json_file import parse_encodable
 from komadori.model_folder import CHECKPOINTS
 from komadori.run_lock import was_released
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LogPart, MatchGame, MatchInfo, RunInfo, Terms
-from komadori.web.json_text import parse_json
 
 #: A log without an end entry counts as running if it was written this recently.
 ALIVE_S = 180.0
@@ -54,7 +54,7 @@ class Tail:
         entries = []
         for line in data[:end].splitlines():
             try:
-                entry = parse_json(line.decode())
+                entry = parse_encodable(line.decode())
             except ValueError:
                 continue
             if isinstance(entry, dict):
@@ -239,7 +239,7 @@ def _parse_terms(value: Any) -> Terms:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object; {} if the file is missing or damaged."""
     try:
-        found = parse_json(path.read_text(encoding="utf-8"))
+        found = parse_encodable(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
