@@ -221,6 +221,8 @@ HOSTILE = [
     '{"type": "tree", "id": 1, "path": ["7g7f; rm -rf /"]}',
     '{"type": "tree", "id": 1, "path": [' + '"7g7f",' * 5000 + '"7g7f"]}',
     '{"type": "study", "id": 1, "games": []}',
+    '{"type": "study", "id": 1, "games": [{"comments": {"-1": "x"}}]}',
+    '{"type": "study", "id": 1, "games": [{"comments": {"1000000000000000000000": "x"}}]}',
     '{"type": "game_move", "id": 1, "game": 1, "move": "0000"}',
     "[" * 100_000,
     '{"type": "analyse", "id": 1, "position": "' + "\\ud800" + '"}',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -18,7 +19,7 @@ from komadori.encoding.value import ELMO_COEF, win_rate_from_score
 from komadori.records import FORMATS, End, Game, Winner
 from komadori.rules import Board
 from komadori.web.errors import RefusedError
-from komadori.web.library import Entry, Library
+from komadori.web.library import _CREATE, Entry, Library
 
 MOVES = ["7g7f", "3c3d", "2g2f", "8c8d", "2f2e"]
 
@@ -249,6 +250,25 @@ def test_comments_outside_any_game_are_refused(server: Server, ply: str) -> None
     assert server.http.post("/api/games", json=game).status_code == 422
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"headers": {"event": "\ud83d"}},
+        {"headers": {"\ud83d": "x"}},
+        {"comments": {"0": "\ud83d"}},
+        {"title": "\ud83d"},
+        {"\ud83d": "x"},
+    ],
+)
+def test_text_that_cannot_be_stored_is_refused(server: Server, fields: dict[str, object]) -> None:
+    content = json.dumps({"position": "startpos moves 7g7f", **fields}).encode()
+    answer = server.http.post(
+        "/api/games", content=content, headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 422
+    assert server.http.get("/api/games").json()["total"] == 0
+
+
 def test_an_index_with_other_keys_is_rebuilt(tmp_path: Path) -> None:
     library = Library(tmp_path)
     library.add(Entry("startpos", ["7g7f"]))
@@ -450,6 +470,10 @@ def test_a_damaged_library_is_one_line(tmp_path: Path) -> None:
         ("CREATE TABLE bookmarks(x); PRAGMA user_version=1", "not a library of games"),
         ("PRAGMA user_version=1", "not a library of games"),
         (
+            _CREATE.replace(",\n    record TEXT NOT NULL", "") + "PRAGMA user_version=1",
+            "not a library of games",
+        ),
+        (
             "CREATE TABLE games(x); PRAGMA user_version=2",
             "written by a newer version of komadori",
         ),
@@ -505,6 +529,8 @@ def test_a_date_that_the_system_cannot_convert_is_kept(monkeypatch: pytest.Monke
         "title=CAST(x'ff' AS TEXT)",
         "details='{\"times_ms\": [99999999999999]}'",
         'details=\'{"comments": {"x": 1}}\'',
+        'details=\'{"comments": {"-1": "x"}}\'',
+        'details=\'{"comments": {"1000000000000000000000": "x"}}\'',
     ],
 )
 def test_a_damaged_game_leaves_the_others(damage: str, tmp_path: Path) -> None:

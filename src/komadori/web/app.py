@@ -55,7 +55,8 @@ def make_app(hub: Hub, access: Access | None = None, static: Path = STATIC) -> A
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        problem = Problem(code="bad_message", detail=f"{where}: {first['msg']}"[:300])
+        detail = f"{where}: {first['msg']}"[:300].encode(errors="replace").decode()
+        problem = Problem(code="bad_message", detail=detail)
         return JSONResponse(problem.model_dump(), 422)
 
     @app.exception_handler(HTTPException)

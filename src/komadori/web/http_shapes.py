@@ -6,9 +6,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from komadori.web.shapes import Found, GameResult, Mistake, ScoredMoves, Shape
-
-PlyNumber = Annotated[int, Field(ge=0, le=20_000)]
+from komadori.web.shapes import (
+    Found,
+    GameResult,
+    LongText,
+    Mistake,
+    PlyNumber,
+    ScoredMoves,
+    Shape,
+)
 
 
 class Level(Shape):
@@ -135,10 +141,10 @@ class SaveGame(Shape):
     winner: Literal["black", "white", "draw", "none"] = "none"
     end: Annotated[str, Field(max_length=40)] = ""
     """As in `GameSummary`, or a word of records such as 投了, which implies the winner."""
-    comments: Annotated[dict[PlyNumber, str], Field(max_length=2000, default_factory=dict)]
+    comments: Annotated[dict[PlyNumber, LongText], Field(max_length=2000, default_factory=dict)]
     """By the number of moves played before."""
-    headers: Annotated[dict[str, str], Field(max_length=100, default_factory=dict)]
-    record: Annotated[str, Field(max_length=2_000_000)] = ""
+    headers: Annotated[dict[LongText, LongText], Field(max_length=100, default_factory=dict)]
+    record: LongText = ""
 
 
 class Saved(Shape):

@@ -11,7 +11,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from komadori.rules import Board
 from komadori.usi.models import user_folder
 from komadori.web.errors import RefusedError
 from komadori.web.http_shapes import GameSummary, OpeningMove, Openings
+from komadori.web.shapes import PlyNumber
 
 Source = Literal["played", "imported", "saved", "studied"]
 
@@ -49,7 +50,6 @@ CREATE TABLE studies(
     done INTEGER NOT NULL, total INTEGER NOT NULL, PRIMARY KEY(game, settings));
 CREATE TABLE facts(name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
-_TABLES = ("games", "positions", "studies", "facts")
 #: Fields of `Entry` in columns of their own; the others are in `details`.
 _COLUMNS = (
     "sfen",
@@ -79,7 +79,7 @@ class Entry:
     started: str = ""
     times_ms: list[int | None] = field(default_factory=list)
     scores_cp: list[int | None] = field(default_factory=list)
-    comments: dict[int, str] = field(default_factory=dict)
+    comments: dict[PlyNumber, str] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     record: str = ""
 
@@ -222,7 +222,10 @@ class Library:
             return True
         if version > SCHEMA:
             raise RefusedError("failed", f"{self._path}: written by a newer version of komadori")
-        if version < SCHEMA or not tables.issuperset(_TABLES):
+        if version < SCHEMA or not all(
+            table in tables and _columns(self._database, table) >= columns
+            for table, columns in _created().items()
+        ):
             raise RefusedError("failed", f"{self._path}: not a library of games")
         return False
 
@@ -526,6 +529,20 @@ class Library:
     def close(self) -> None:
         with self._lock:
             self._database.close()
+
+
+def _created() -> dict[str, set[str]]:
+    """Return the tables of a library with their columns."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(_CREATE)
+        names = [
+            row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type='table'")
+        ]
+        return {name: _columns(database, name) for name in names if not name.startswith("sqlite_")}
+
+
+def _columns(database: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

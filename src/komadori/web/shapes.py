@@ -23,6 +23,10 @@ MoveText = Annotated[
 PositionText = Annotated[str, Field(max_length=20_000, examples=["startpos moves 7g7f 3c3d"])]
 #: A model id, which is never a path.
 ModelId = Annotated[str, Field(max_length=200, examples=["default"])]
+#: A number of moves played.
+PlyNumber = Annotated[int, Field(ge=0, le=20_000)]
+#: Text of a record. The limit has it checked for lone surrogates, which can't be stored, too.
+LongText = Annotated[str, Field(max_length=2_000_000)]
 
 
 class Shape(BaseModel):
@@ -255,7 +259,7 @@ class StudyGame(Shape):
     winner: Literal["black", "white", "draw", "none"] = "none"
     end: Annotated[str, Field(max_length=40)] = ""
     """As in `SaveGame`."""
-    headers: Annotated[dict[str, str], Field(max_length=100, default_factory=dict)]
-    comments: Annotated[dict[int, str], Field(max_length=2000, default_factory=dict)]
-    record: str = ""
+    headers: Annotated[dict[LongText, LongText], Field(max_length=100, default_factory=dict)]
+    comments: Annotated[dict[PlyNumber, LongText], Field(max_length=2000, default_factory=dict)]
+    record: LongText = ""
     """The game as a record, with its times and variations, for the library."""
