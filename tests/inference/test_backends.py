@@ -232,6 +232,33 @@ def test_onnxruntime_needs_a_free_batch(model: Path, tmp_path: Path) -> None:
     assert evaluate(openvino, *planes(3))[1].shape == (3,)
 
 
+@pytest.mark.parametrize(
+    ("backend", "damage"),
+    [
+        ("openvino", "name"),
+        ("openvino", "operation"),
+        ("onnxruntime", "name"),
+        ("onnxruntime", "version"),
+    ],
+)
+def test_the_error_of_a_damaged_model_is_one_line_that_names_it(
+    model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], backend: str, damage: str
+) -> None:
+    path = tmp_path / "damaged.onnx"
+    if damage == "name":
+        path.write_bytes(model.read_bytes().replace(b"output_policy", b"output\xff_licy"))
+    elif damage == "operation":
+        path.write_bytes(model.read_bytes().replace(b"Sigmoid", b"\xff\xfegmoid"))
+    else:
+        proto = onnx.load(model)
+        proto.ir_version = 99
+        onnx.save(proto, path)
+    with pytest.raises(ModelError, match=re.escape(str(path))) as caught:
+        load(path, backend=backend)
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_float_network_is_not_taken_for_int8(model: Path, tmp_path: Path) -> None:
     import openvino
 

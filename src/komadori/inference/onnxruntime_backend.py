@@ -14,7 +14,7 @@ from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import OUTPUTS, check_signature, read_card
 from komadori.inference.protocol import Floats, InferenceError, ModelError, check_counts
 from komadori.inference.without_telemetry import import_onnxruntime
-from komadori.wording import names_arguments
+from komadori.wording import names_arguments, on_one_line
 
 #: Names for `providers=` -> ONNX Runtime's. Run here: cpu. The others are untested.
 PROVIDERS = {
@@ -60,11 +60,15 @@ class OnnxRuntimeEvaluator(FutureSlots):
             raise ModelError(f"this onnxruntime has no {', '.join(missing)} (it has {present})")
         options = ort.SessionOptions()
         self.threads = options.intra_op_num_threads = threads or available_threads()
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # its errors are raised
         try:
-            self._session = ort.InferenceSession(str(path), options, providers=wanted)
+            # The fallback would print lines of its own and run on other devices than asked for.
+            self._session = ort.InferenceSession(
+                str(path), options, providers=wanted, enable_fallback=0
+            )
         except Exception as error:  # onnxruntime's own classes, not exported by name
-            raise ModelError(f"{path}: not a model that ONNX Runtime reads: {error}") from None
+            reason = _brief(error)
+            raise ModelError(f"{path}: not a model that ONNX Runtime reads: {reason}") from None
         signature = check_signature(
             path,
             _shapes(self._session.get_inputs()),
@@ -93,8 +97,13 @@ class OnnxRuntimeEvaluator(FutureSlots):
         try:
             policy, value = self._session.run(list(OUTPUTS), feed)
         except Exception as error:
-            raise InferenceError(f"ONNX Runtime: {error}") from None
+            raise InferenceError(f"ONNX Runtime: {_brief(error)}") from None
         return np.asarray(policy, np.float32), np.asarray(value, np.float32).reshape(-1)
+
+
+def _brief(error: Exception) -> str:
+    """The message on one line: ONNX Runtime's end with a line break."""
+    return on_one_line(" ".join(str(error).split()))
 
 
 def _check_inputs(path: Path, ports: list[Any]) -> None:

@@ -77,9 +77,11 @@ class OpenVinoEvaluator(Described):
         if cache_dir is not None:
             core.set_property({"CACHE_DIR": str(cache_dir)})
         model = _read_model(core, path)
-        signature = check_signature(
-            path, _shapes(model.inputs), _shapes(model.outputs), read_card(path)
-        )
+        try:
+            inputs, outputs = _shapes(model.inputs), _shapes(model.outputs)
+        except UnicodeDecodeError:
+            raise _not_utf8(path) from None
+        signature = check_signature(path, inputs, outputs, read_card(path))
         if _has_nan(model):  # OpenVINO's activations may hide it in the outputs
             raise ModelError(f"{path}: weights that aren't numbers (NaN)")
         ran_at = "int8" if _is_int8(model) else precision
@@ -255,8 +257,14 @@ def _read_model(core: Any, path: Path) -> Any:
         if not any(kind.supported(str(path)) for kind in kinds):
             raise ModelError(f"{path}: neither an ONNX model nor one of OpenVINO's")
         return core.read_model(path)
+    except UnicodeDecodeError:  # of the error's message
+        raise _not_utf8(path) from None
     except RuntimeError as error:
         raise ModelError(f"{path}: not a model that OpenVINO reads: {_brief(error)}") from None
+
+
+def _not_utf8(path: Path) -> ModelError:
+    return ModelError(f"{path}: a damaged model: it has names that aren't UTF-8")
 
 
 def _has_nan(model: Any) -> bool:
