@@ -292,6 +292,17 @@ def test_a_missing_model_is_named() -> None:
         make("model:nowhere.onnx")
 
 
+@pytest.mark.parametrize("value", ['"x"', "-1", "NaN", "[600]"])
+def test_a_coefficient_that_is_no_positive_number_names_its_model(
+    value: str, tmp_path: Path
+) -> None:
+    model = tmp_path / "m.onnx"
+    model.write_bytes(b"")  # its card is read first
+    model.with_suffix(".json").write_text(f'{{"eval_coef": {value}}}')
+    with pytest.raises(ValueError, match=rf"{re.escape(str(model))}: eval_coef of its card is "):
+        make(f"model:{model}")
+
+
 @pytest.mark.parametrize("as_seen", ["relative", "absolute"])
 def test_a_match_divides_the_cpus(
     as_seen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +20,19 @@ def _apply_model_defaults(model: str, options: OptionTable) -> Callable[[], None
 
     Returns a function that undoes it.
     """
-    from komadori.inference import card_of
+    from komadori.inference import ModelError, card_of
 
     values: dict[str, str] = {}
     source = Path(model).name
     if not is_fake(model):
         path = Path(model)
         coefficient = card_of(path).get("eval_coef")
+        if coefficient and not (
+            isinstance(coefficient, int | float) and 0 < coefficient < math.inf
+        ):
+            raise ModelError(
+                f"{model}: eval_coef of its card is {coefficient!r}, a positive number is needed"
+            )
         if coefficient and options.has("Eval_Coef"):
             values["Eval_Coef"] = str(round(coefficient))
         if file := defaults_file(path):
