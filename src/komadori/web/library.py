@@ -15,9 +15,9 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from komadori.records import NO_SCORE, NO_TIME, End, Game, Winner
 from komadori.records.ends import KIF_WORDS, winner_for
@@ -25,7 +25,6 @@ from komadori.rules import Board
 from komadori.usi.models import user_folder
 from komadori.web.errors import RefusedError
 from komadori.web.http_shapes import GameSummary, OpeningMove, Openings
-from komadori.web.shapes import PlyNumber
 
 Source = Literal["played", "imported", "saved", "studied"]
 
@@ -79,7 +78,7 @@ class Entry:
     started: str = ""
     times_ms: list[int | None] = field(default_factory=list)
     scores_cp: list[int | None] = field(default_factory=list)
-    comments: dict[PlyNumber, str] = field(default_factory=dict)
+    comments: dict[Annotated[int, Field(ge=0, lt=1 << 31)], str] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     record: str = ""
 
