@@ -20,7 +20,7 @@ import pytest
 
 pytest.importorskip("playwright")
 from demo import make_demo
-from playwright.sync_api import Browser, Page, WebSocket, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, WebSocket, expect, sync_playwright
 from test_serve import Process, running
 
 from komadori.web.app import STATIC
@@ -253,6 +253,35 @@ def words_of_data(site: Process) -> set[str]:
     text += " komadori Language KIF CSA USI SFEN JKF HTML PNG GIF Elo LOS NNUE "
     text += "Enter Tab Home End Shift Ctrl Control Delete Esc "
     return set(re.findall("[A-Za-z]{3,}", text))
+
+
+def test_the_browser_asks_before_it_leaves_changes(visit: Open) -> None:
+    page = visit("analyse")
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    def leave() -> list[str]:
+        asked.clear()
+        page.reload()
+        expect(page.locator(".status.open")).to_be_attached()
+        return asked
+
+    page.on("dialog", answer)
+    open_record(page)
+    page.locator(".comment-box textarea").click()
+    assert leave() == []  # only read
+    open_record(page)
+    page.locator(".comment-box textarea").press_sequentially("!")
+    page.locator(".comment-box textarea").blur()
+    with page.expect_download():
+        page.keyboard.press("Control+s")
+    assert leave() == []  # in a file
+    open_record(page)
+    page.locator(".comment-box textarea").press_sequentially("!")
+    assert leave() == ["beforeunload"]
 
 
 def test_mate_search(visit: Open) -> None:

@@ -26,7 +26,7 @@ import { keptResult } from './recorded';
 import { exercise, isAtExercise, retry } from './retry';
 import { copyText, gifProgress, recordText, saveGif, savePng, saveRecord } from './save';
 import { SetupDialog } from './Setup';
-import { addGames, changed, game, heat, hidesEngine, isBlind, line, node, orientation, play, positionText, preview, searched, shownLines, threats } from './state';
+import { addGames, changed, game, heat, hidesEngine, isBlind, line, node, orientation, play, positionText, preview, saved, searched, shownLines, threats } from './state';
 import { saveReport } from './report';
 import { study } from './study';
 
@@ -46,6 +46,7 @@ export async function keepGame(): Promise<void> {
       record: await recordText('kif'),
     });
     tree.number = number;
+    saved(tree);
     changed();
     notify(t('library.kept'));
   } catch (e) {

@@ -5,7 +5,7 @@ import { sideText } from '../shogi/handicaps';
 import { mistakes } from '../shogi/grades';
 import type { GameTree, Headers } from '../shogi/tree';
 import { Button, Dialog, Progress } from '../ui/parts';
-import { changed, closeGame, game, gameIndex, games, scored, selectGame, version } from './state';
+import { closeGame, edited, game, gameIndex, games, scored, selectGame, version } from './state';
 import { isStudying, startStudy, statuses, stopStudy, study, studyable } from './study';
 
 export const titleOf = (tree: GameTree): string => {
@@ -88,7 +88,7 @@ export function HeadersDialog({ onClose }: { onClose: () => void }) {
           label={t('ok')}
           onClick={() => {
             game.value.headers = Object.fromEntries(Object.entries(values).filter(([, v]) => v));
-            changed();
+            edited();
             onClose();
           }}
         />

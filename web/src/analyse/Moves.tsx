@@ -6,7 +6,7 @@ import { gradeOf, lossOf, MARKS, type Grade } from '../shogi/grades';
 import { blackWinRate, continuation, variations, type Node } from '../shogi/tree';
 import { memo } from '../ui/memo';
 import { Button, Menu } from '../ui/parts';
-import { back, changed, forward, game, go, hidesEngine, node, orientation, promote, remove, scored, toEnd, toStart, version } from './state';
+import { back, edited, forward, game, go, hidesEngine, node, orientation, promote, remove, scored, toEnd, toStart, version } from './state';
 import { endingText, nodeText } from './words';
 
 interface MoveProps {
@@ -171,7 +171,7 @@ export function CommentBox() {
         value={at.comment}
         onInput={e => {
           at.comment = e.currentTarget.value;
-          changed();
+          edited();
         }}
       />
     </label>

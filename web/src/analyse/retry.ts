@@ -11,7 +11,7 @@ import { moverOf, type GameTree, type Node } from '../shogi/tree';
 import { connection } from '../socket';
 import { notify } from '../ui/notices';
 import { knock } from '../ui/sound';
-import { changed, game, go, isSearching, keepsMainLine, line, node, noteScore, onGuess, orientation, playLine, positionText, scored } from './state';
+import { changed, game, go, isSearching, keepsMainLine, line, node, noteScore, onGuess, orientation, positionText, scored } from './state';
 
 /** An answer is correct if it loses less than the smallest mistake. */
 const MIN_MISTAKE = GRADES.at(-1)![0];
@@ -112,7 +112,9 @@ export function showAnswer(): void {
   if (!at || retry.value!.phase === 'solved') return;
   cancelAttempt();
   update({ phase: 'shown', tried: undefined });
-  playLine(at, at.score!.pv.slice(0, 1));
+  const answer = game.value.addLine(at, at.score!.pv.slice(0, 1));
+  changed();
+  go(answer);
 }
 
 /** Judges a move by its known score, or by a search with the node limit of the game's analysis. */

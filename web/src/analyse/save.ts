@@ -7,7 +7,7 @@ import { lineOf } from '../shogi/notation';
 import { turnOf } from '../shogi/position';
 import { ownComment, type Node } from '../shogi/tree';
 import { notify } from '../ui/notices';
-import { game, line, node, orientation } from './state';
+import { game, line, node, orientation, saved } from './state';
 import { lineText, nodeText, UNKNOWN_LENGTH } from './words';
 
 export const gifProgress = signal<number | undefined>(undefined);
@@ -79,7 +79,9 @@ export async function recordText(format: Format): Promise<string> {
 }
 
 export async function saveRecord(format: Format): Promise<void> {
+  const tree = game.value;
   download(fileName(format), await recordText(format));
+  saved(tree);
 }
 
 export async function copyText(text: string): Promise<void> {

@@ -109,22 +109,39 @@ export function changed(): void {
   version.value++;
 }
 
+/** The games with changes by the user that are neither in a file nor in the library. */
+const unsaved = new WeakSet<GameTree>();
+
+/** Notes a change by the user. */
+export function edited(): void {
+  unsaved.add(game.value);
+  changed();
+}
+
+export function saved(tree: GameTree): void {
+  unsaved.delete(tree);
+}
+
+export const hasUnsaved = (): boolean => games.value.some(tree => unsaved.has(tree));
+
 /** Plays a move in the current position. */
 export function play(usi: string): void {
   if (onGuess.value) {
     onGuess.value(usi);
     return;
   }
+  const isNew = !node.value.children.some(c => c.usi === usi);
   const next = game.value.add(node.value, usi);
   if (!next) return;
   knock();
-  changed();
+  if (isNew) edited();
+  else changed();
   go(next);
 }
 
 export function playLine(from: Node, usis: readonly string[]): void {
   const end = game.value.addLine(from, usis);
-  changed();
+  edited();
   go(end);
 }
 
@@ -133,12 +150,12 @@ export function remove(at: Node): void {
   const { parent } = at;
   game.value.remove(at);
   if (pathTo(node.value).includes(at)) go(parent);
-  changed();
+  edited();
 }
 
 export function promote(at: Node): void {
   game.value.promote(at);
-  changed();
+  edited();
 }
 
 export function openGames(opened: GameTree[], index = 0): void {
