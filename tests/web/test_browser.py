@@ -275,7 +275,6 @@ def test_the_browser_asks_before_it_leaves_changes(visit: Open) -> None:
     assert leave() == []  # only read
     open_record(page)
     page.locator(".comment-box textarea").press_sequentially("!")
-    page.locator(".comment-box textarea").blur()
     with page.expect_download():
         page.keyboard.press("Control+s")
     assert leave() == []  # in a file

@@ -73,6 +73,9 @@ const EVERYWHERE: readonly Binding[] = [
   { keys: ['Alt+7'], text: 'nav.lab', run: () => open('lab') },
 ];
 
+/** Keys that also work in a text field, where the browser would save or open a page of its own. */
+const WHILE_WRITING: readonly string[] = ['Ctrl+o', 'Ctrl+s'];
+
 function nameOf(e: KeyboardEvent): string {
   const isLetterOrArrow = /^[A-Za-z]$|^Arrow/.test(e.key);
   const shift = e.shiftKey && isLetterOrArrow ? 'Shift+' : '';
@@ -84,8 +87,9 @@ export function listenForKeys(): void {
   addEventListener('keydown', e => {
     const target = e.target as HTMLElement;
     if (e.key === 'Escape' && target.closest('input, textarea') && !target.closest('dialog')) target.blur(); // back to the shortcuts
-    if (target.closest('input, textarea, select') || (document.querySelector('dialog[open]') && !(isHelpOpen.value && e.key === '?'))) return;
     const name = nameOf(e);
+    if (target.closest('input, textarea, select') && !WHILE_WRITING.includes(name)) return;
+    if (document.querySelector('dialog[open]') && !(isHelpOpen.value && e.key === '?')) return;
     if (name === 'Ctrl+c' && String(getSelection())) return;
     // Space and Enter still activate focused buttons and links.
     if ((e.key === ' ' || e.key === 'Enter') && target.closest('button, a, summary')) return;
