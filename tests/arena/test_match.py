@@ -376,6 +376,11 @@ def test_an_interrupted_match_resumes(tmp_path: Path) -> None:
         arena.play_match("material", "random", games=8, seed=5, out=tmp_path)
 
 
+def play_two_games(out: Path) -> None:
+    """Play a short match, or resume it."""
+    arena.play_match("random", "random", conditions=Conditions(max_plies=12), games=2, out=out)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -397,33 +402,23 @@ def test_an_interrupted_match_resumes(tmp_path: Path) -> None:
     ids=str,
 )
 def test_a_damaged_game_is_named_and_kept(change: dict[str, Any], tmp_path: Path) -> None:
-    def resume() -> None:
-        arena.play_match(
-            "random", "random", conditions=Conditions(max_plies=12), games=2, out=tmp_path
-        )
-
-    resume()
+    play_two_games(tmp_path)
     path = tmp_path / "games.jsonl"
     terms, first, second = path.read_text().splitlines()
     path.write_text("\n".join((terms, json.dumps({**json.loads(first), **change}), second, "")))
     before = path.read_bytes()
     with pytest.raises(arena.MatchStoreError, match=r"games\.jsonl, line 2: "):
-        resume()
+        play_two_games(tmp_path)
     assert path.read_bytes() == before
 
 
 def test_a_game_that_is_there_twice_is_an_error(tmp_path: Path) -> None:
-    def resume() -> None:
-        arena.play_match(
-            "random", "random", conditions=Conditions(max_plies=12), games=2, out=tmp_path
-        )
-
-    resume()
+    play_two_games(tmp_path)
     path = tmp_path / "games.jsonl"
     terms, first, second = path.read_text().splitlines()
     path.write_text("\n".join((terms, first, second, first, "")))
     with pytest.raises(arena.MatchStoreError, match=r"line 4: game 1 is there already"):
-        resume()
+        play_two_games(tmp_path)
 
 
 @pytest.mark.parametrize("content", ['{"mine": 1}', '{"mine": 1}\n', "[]\n", "text", "\n"])

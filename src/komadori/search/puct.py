@@ -52,8 +52,9 @@ class PuctSearcher(OneAtATime):
     """Tree search with a policy and value network (a `search.Searcher`).
 
     With a fixed number of nodes the result depends only on the evaluator's outputs, the options
-    and the searches before it, never on timing. A new searcher, or one after `new_game`, is
-    reproducible. Several searchers may use the evaluator one after another, not concurrently.
+    and the searches before it, never on timing, unless `verify_margin` is set. A new searcher, or
+    one after `new_game`, is reproducible. Several searchers may use the evaluator one after
+    another, not concurrently.
     """
 
     def __init__(self, evaluator: Evaluator, options: PuctOptions | None = None) -> None:

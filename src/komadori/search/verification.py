@@ -26,7 +26,8 @@ FIRST_FRACTION = 0.5
 FURTHER_FRACTION = 0.125
 #: Nodes of the first search if there is no time limit; later ones have twice as many.
 FIRST_NODES = 50_000
-MOST_NODES = 1 << 40
+#: Maximum nodes of a search.
+MAX_NODES = 1 << 40
 #: Score of a mate, in centipawns.
 _MATE_CP = 32_000
 
@@ -48,6 +49,7 @@ class Verdicts:
         self.best = max(self.scores, key=self.scores.__getitem__)
 
     def is_refuted(self, move16: int) -> bool:
+        """Return whether a move scores more than the margin below the best."""
         score = self.scores.get(move16)
         return (
             score is not None
@@ -162,7 +164,7 @@ class _Task:
         nodes = FIRST_NODES
         depth = self._search_all(_limits(time_ms, FIRST_FRACTION, nodes))
         while not self.stop.is_set():
-            nodes = min(2 * nodes, MOST_NODES)
+            nodes = min(2 * nodes, MAX_NODES)
             limits = _limits(time_ms, FURTHER_FRACTION, nodes)
             candidate = self._candidate()
             if candidate is None:
