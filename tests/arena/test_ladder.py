@@ -247,6 +247,7 @@ def test_a_damaged_game_is_reported(played: Path, tmp_path: Path) -> None:
         ("UPDATE players SET anchor_elo = 'x' WHERE id = 1", "a damaged player (anchor_elo:"),
         ("ALTER TABLE players DROP COLUMN note", "a damaged player ('note' is missing)"),
         ("UPDATE games SET white = 99 WHERE id = 7", "game 7 is damaged ("),
+        ("UPDATE games SET winner = 'nobody' WHERE id = 7", "game 7 is damaged (unknown winner)"),
         (
             "INSERT OR REPLACE INTO settings SELECT 'openings of ' || a.id || ' ' || b.id, 'null' "
             "FROM players a JOIN players b ON a.id < b.id",

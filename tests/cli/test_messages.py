@@ -483,3 +483,12 @@ def test_an_option_that_no_game_can_have_is_an_error_of_use(
     assert result.exit_code == 2
     assert reason in result.output
     assert not (here / "games").exists()
+
+
+@pytest.mark.parametrize("line", ["match random --games", "records head"])
+def test_an_error_repeats_a_long_value_only_in_part(line: str, here: Path) -> None:
+    result = run(f"{line} {'x' * 100_000}")
+    assert result.exit_code != 0
+    error = result.output[result.output.index("Error: ") :]
+    assert len(error) < 1200
+    assert "…" in error

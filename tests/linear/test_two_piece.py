@@ -183,10 +183,11 @@ def _npy(header: bytes) -> bytes:
     [
         b"no array",
         _npy(b"{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,), }"),
+        _npy(b"{'descr': '<i2', 'fortran_order': False, 'shape': (%d,), }" % 10**14),
         _npy(b"(" * 100),
         _npy(b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"),
     ],
-    ids=["bytes", "huge", "nested", "object"],
+    ids=["bytes", "huge", "beyond memory", "nested", "object"],
 )
 @pytest.mark.parametrize("name", ["format", "format_version", "triangle", "piece_values"])
 def test_a_file_of_strange_arrays_is_named(name: str, member: bytes, tmp_path: Path) -> None:

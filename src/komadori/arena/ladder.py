@@ -305,7 +305,10 @@ class Ladder:
                 yield record
 
     def tallies(self) -> list[Tally]:
-        """Return results by Black and White."""
+        """Return results by Black and White. Raises LadderError for a game without a result."""
+        unknown = "SELECT id FROM games WHERE winner NOT IN ('black', 'draw', 'white') LIMIT 1"
+        for row in self._rows(unknown):
+            raise LadderError(f"{self.path}: game {row['id']} is damaged (unknown winner)")
         rows = self._rows(
             "SELECT b.name AS black, w.name AS white, SUM(winner = 'black') AS black_wins, "
             "SUM(winner = 'draw') AS draws, SUM(winner = 'white') AS white_wins FROM games "

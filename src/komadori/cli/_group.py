@@ -53,6 +53,8 @@ _NO_MEMORY = re.compile("failed to map segment|cannot allocate memory", re.IGNOR
 _NO_THREAD = re.compile("can't start new thread|^Resource temporarily unavailable$")
 #: Names of files may hold line breaks; an error is one line.
 _LINE_BREAK = re.compile(r"\s*\n\s*")
+#: Longest error in characters: click repeats a value as it was given.
+_LONGEST_ERROR = 1000
 
 
 class _LazyGroup(click.Group):
@@ -108,7 +110,7 @@ class _LazyGroup(click.Group):
                 for line in (*error.ctx.get_usage().splitlines(), hint, ""):
                     say(line, err=True)
             status = USAGE if names_no_file(error) else error.exit_code
-            _end(f"Error: {_LINE_BREAK.sub(' ', _message(error))}", status)
+            _end(_error_line(_message(error)), status)
         except BrokenPipeError as error:
             _end_without_reader(error)
         except Exception as error:
@@ -117,7 +119,7 @@ class _LazyGroup(click.Group):
             if "KOMADORI_DEBUG" in os.environ:
                 raise
             status = USAGE if names_no_file(error) else 1
-            _end(f"Error: {_LINE_BREAK.sub(' ', describe(error))}", status)
+            _end(_error_line(describe(error)), status)
         sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -176,6 +178,15 @@ def _message(error: click.ClickException) -> str:
     if isinstance(cause, OSError) and str(cause) in error.message:
         return error.format_message().replace(str(cause), _describe_os_error(cause))
     return error.format_message()
+
+
+def _error_line(text: str) -> str:
+    """Return an error as one line; of a very long one, the beginning and the end."""
+    line = _LINE_BREAK.sub(" ", text)
+    if len(line) > _LONGEST_ERROR:
+        half = _LONGEST_ERROR // 2
+        line = f"{line[:half]} … {line[-half:]}"
+    return f"Error: {line}"
 
 
 def _end(text: str, status: int) -> NoReturn:

@@ -24,7 +24,7 @@ from komadori.json_file import read_table
 from komadori.linear.weights_file import DAMAGE
 from komadori.model_folder import LEARNER_STATE, has_learner_state
 from komadori.run_lock import RunLock
-from komadori.wording import no_such_file, setting, what_is_wrong
+from komadori.wording import no_such_file, not_enough_memory, setting, what_is_wrong
 
 _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
@@ -164,6 +164,8 @@ class RunFolder:
                 found = {name: file[name] for name in like}
         except OSError as error:
             raise ValueError(f"{self.state_path}: {error.strerror or error}") from error
+        except MemoryError as error:
+            raise ValueError(f"{self.state_path}: {not_enough_memory(error)}") from error
         except DAMAGE as error:
             raise ValueError(damaged) from error
         for name, expected in like.items():

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.atomic import atomic_writer
+from komadori.wording import not_enough_memory
 
 #: What numpy raises for an .npz file that is damaged, of another kind or without an array; a
 #: missing password and an unknown compression are a RuntimeError. A member that is no array is
@@ -79,5 +80,7 @@ class WeightsFormat:
             if error.errno is not None:
                 raise
             raise WeightsError(f"{path}: not weights of {self.evaluation}") from error  # bz2
+        except MemoryError as error:  # also an array whose header declares terabytes
+            raise WeightsError(f"{path}: {not_enough_memory(error)}") from error
         except DAMAGE as error:
             raise WeightsError(f"{path}: not weights of {self.evaluation}") from error
