@@ -363,6 +363,33 @@ def test_the_page_and_the_index_fit_a_phone(tmp_path: Path, language: Any) -> No
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@pytest.mark.parametrize(
+    ("times", "shown"),
+    [
+        ([5_000, 3_723_000, None, 61_999], ["0:05", "1:02:03", "1:01"]),
+        ([0, 0, 0, 0], []),
+        ([0, 7_000, 0, 0], ["0:00", "0:07", "0:00", "0:00"]),
+    ],
+)
+def test_the_page_shows_the_time_of_each_move(
+    times: list[int | None], shown: list[str], tmp_path: Path
+) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    game = Game.from_usi(["7g7f", "3c3d", "2g2f", "8c8d"], times_ms=times)
+    path = tmp_path / "page.html"
+    analysed = AnalysedGame(game, [Found(0.5, 10, (line(0.5),))] * 5)
+    path.write_text(html_report([analysed], "t"), "utf-8")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(f"{path.as_uri()}#p1")
+        assert page.locator(".move .time").all_inner_texts() == shown
+        if shown:
+            assert f"({shown[1]})" in page.locator(".played-row").inner_text()
+        browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_phases_stand_whole_beside_many_mistakes(tmp_path: Path) -> None:
     """On a phone; Japanese words have no blanks to break at."""
     sync_api = pytest.importorskip("playwright.sync_api")

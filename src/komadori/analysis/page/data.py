@@ -105,7 +105,7 @@ def game_data(analysed: AnalysedGame, strength: Strength | None = None) -> dict[
         "moves": usi,
         "ki2": in_ki2(start, usi),
         "west": in_western(start, usi),
-        "times": [None if ms == NO_TIME else int(ms) for ms in game.times_ms],
+        "times": _times(game),
         "comments": {str(ply): text for ply, text in game.comments.items()},
         "rates": [_rounded(analysed.black_win_rate(ply)) for ply in range(len(game) + 1)],
         "losses": [_rounded_down(loss) for loss in analysed.losses],
@@ -122,6 +122,12 @@ def game_data(analysed: AnalysedGame, strength: Strength | None = None) -> dict[
         ],
         "kif": write_kif(annotated(analysed, language="ja")),
     }
+
+
+def _times(game: Game) -> list[int | None]:
+    """The milliseconds spent on each move. Programs that don't know them write 0 for every move."""
+    known = bool((game.times_ms > 0).any())
+    return [int(ms) if known and ms != NO_TIME else None for ms in game.times_ms]
 
 
 def _head(analysed: AnalysedGame) -> dict[str, Any]:

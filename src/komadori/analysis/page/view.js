@@ -34,6 +34,14 @@ export function mount(element, data, options) {
   const lineText = (line, i) => language === "ja" ? line.ki2[i] : line.west[i];
   // Rounded down, so that a loss agrees with its grade.
   const pointsLost = (loss) => (Math.floor(1000 * loss + 1e-6) / 10).toFixed(1);
+  /** Time spent on move i, as 0:07 or 1:02:03; null if unknown. */
+  const timeSpent = (i) => {
+    const ms = game().times[i];
+    if (ms === null) return null;
+    const seconds = Math.floor(ms / 1000), two = (n) => String(n).padStart(2, "0");
+    const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60;
+    return `${hours ? `${hours}:${two(minutes)}` : minutes}:${two(seconds % 60)}`;
+  };
   const percent = (rate) => `${Math.round(100 * rate)}%`;
 
   function sideNames(one) {
@@ -134,10 +142,11 @@ export function mount(element, data, options) {
   }
 
   function moveButton(i) {
-    const grade = game().marks[i];
+    const grade = game().marks[i], spent = timeSpent(i);
     return h("li", {}, h("button", {
       class: "move", "data-ply": i + 1, onclick: () => go(i + 1), title: grade === null ? null : gradeName(grade),
     }, h("span", { class: "number" }, String(i + 1)), h("span", { class: "text" }, moveText(i)),
+    spent === null ? null : h("span", { class: "time" }, spent),
     grade === null ? null : h("span", { class: `tag grade${grade}` }, `−${pointsLost(game().losses[i])}`)));
   }
 
@@ -184,8 +193,9 @@ export function mount(element, data, options) {
     const rows = [], played = game().moves[ply], lines = game().lines[ply];
     const over = game().over[ply];
     if (played) {
-      const loss = game().losses[ply], grade = game().marks[ply], same = lines[0] && lines[0].usi[0] === played;
+      const spent = timeSpent(ply), loss = game().losses[ply], grade = game().marks[ply], same = lines[0] && lines[0].usi[0] === played;
       rows.push(h("div", { class: "played-row" }, h("span", { class: "key played" }), h("b", {}, `${t().played} `), `${ply + 1}. ${moveText(ply)} `,
+        spent === null ? null : h("span", { class: "soft" }, `(${spent}) `),
         same ? h("span", { class: "soft" }, t().bestMove)
           : loss === null ? null : [grade === null ? null : h("span", { class: `tag grade${grade}` }, gradeName(grade)), h("span", { class: "soft" }, ` ${format(t().loss, pointsLost(loss))}`)]));
       const reply = game().lines[ply + 1][0];
