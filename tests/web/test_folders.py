@@ -62,6 +62,15 @@ def test_runs_of_linear_evaluations_have_steps(tmp_path: Path) -> None:
         assert {run["step"] for run in client.get("/api/runs").json()} == {3}
 
 
+def test_a_run_resumed_with_a_lower_limit_has_ended_at_its_last_step(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text('{"kind": "run", "step": 0}\n{"kind": "end", "step": 200}\n')
+    for limit, shown in ((120, 200), (300, 300)):
+        (tmp_path / "config.json").write_text(f'{{"loop": {{"max_steps": {limit}}}}}')
+        with make_server(tmp_path) as client:
+            (run,) = client.get("/api/runs").json()
+        assert (run["step"], run["steps"]) == (200, shown)
+
+
 @pytest.mark.parametrize("value", [r'"\ud800"', "[" * 100_000])
 def test_json_that_no_message_can_hold_affects_no_other_file(tmp_path: Path, value: str) -> None:
     for name in ("good", "bad"):

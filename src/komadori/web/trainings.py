@@ -92,12 +92,14 @@ class Trainings:
         models = self._folders.scan().model_folders
         loop = read_json(folder / "config.json").get("loop", {})
         steps = loop.get("max_steps") if isinstance(loop, dict) else None
+        step = _step(entries[-1]) if entries else 0
         return RunInfo(
             name=name,
             title=name.removesuffix("/run") if "/" in name else name,
             is_running=is_alive(folder / RUN_LOG, entries[-1] if entries else {}),
-            step=_step(entries[-1]) if entries else 0,
-            steps=steps if isinstance(steps, int) and steps > 0 else None,
+            step=step,
+            # A resumed run may have passed a limit that was lowered.
+            steps=max(steps, step) if isinstance(steps, int) and steps > 0 else None,
             net=str(header.get("net", "")),
             started=modified_at(folder / "config.json") or None,
             updated=modified_at(folder / RUN_LOG),
