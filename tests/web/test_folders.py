@@ -63,7 +63,9 @@ def test_runs_of_linear_evaluations_have_steps(tmp_path: Path) -> None:
 
 
 def test_a_run_resumed_with_a_lower_limit_has_ended_at_its_last_step(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").write_text('{"kind": "run", "step": 0}\n{"kind": "end", "step": 200}\n')
+    (tmp_path / "log.jsonl").write_text(
+        '{"kind": "run", "step": 0}\n{"kind": "end", "step": 200}\n'
+    )
     for limit, shown in ((120, 200), (300, 300)):
         (tmp_path / "config.json").write_text(f'{{"loop": {{"max_steps": {limit}}}}}')
         with make_server(tmp_path) as client:
