@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from komadori._core import linear as core
 from komadori.cli.linear import command
 from komadori.linear import TwoPieceWeights, absolute_orbits
 from komadori.linear.orbits import FIRST_ON_BOARD
+from komadori.linear.run_folder import RunFolder
 from komadori.linear.two_piece import (
     MATERIAL_STEPS,
     Geometry,
@@ -288,6 +290,44 @@ def test_a_run_killed_between_state_and_weights_resumes(tmp_path, games, monkeyp
     learner(tmp_path / "killed", games, resume=True).run()
     weights = [TwoPieceWeights.load(tmp_path / f"{n}/weights.npz") for n in ("whole", "killed")]
     assert np.array_equal(weights[0].pairs, weights[1].pairs)
+
+
+@pytest.mark.parametrize("written", [0, 40])
+def test_a_log_that_lacks_its_last_line_or_a_part_of_it_is_whole_after_resuming(
+    tmp_path, games: Records, monkeypatch, written: int
+) -> None:
+    """As after a kill between state and log, or on a full disk."""
+    learner(tmp_path / "whole", games).run()
+    cut = learner(tmp_path / "cut", games)
+    log = tmp_path / "cut" / "log.jsonl"
+
+    def fail(folder: RunFolder, report: object) -> None:
+        log.write_bytes(b'{"iteration": 1, "loss_before": 0.123456789}'[:written])
+        raise OSError(errno.ENOSPC, "No space left on device", str(log))
+
+    monkeypatch.setattr(RunFolder, "log", fail)
+    with pytest.raises(OSError, match="No space left"):
+        cut.run()
+    monkeypatch.undo()
+    learner(tmp_path / "cut", games, resume=True).run()
+    logs = [
+        [json.loads(line) | {"seconds": 0} for line in (tmp_path / name / "log.jsonl").open()]
+        for name in ("whole", "cut")
+    ]
+    assert [report["iteration"] for report in logs[0]] == [1, 2]
+    assert logs[0] == logs[1]
+    with pytest.raises(ValueError, match=r"state\.npz: damaged"):
+        path = tmp_path / "cut" / "state.npz"
+        np.savez(path, **dict(np.load(path)) | {"report": np.frombuffer(b"{", np.uint8)})
+        learner(tmp_path / "cut", games, resume=True)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_log_on_a_full_disk_is_named(tmp_path, games: Records) -> None:
+    folder = learner(tmp_path, games).folder
+    (tmp_path / "log.jsonl").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"log\.jsonl"):
+        folder.log({"step": 1})
 
 
 def test_a_run_stopped_before_its_first_state_begins_again(tmp_path, games: Records) -> None:

@@ -291,8 +291,6 @@ class Distillation:
             advance((1 + 2 * step / steps) / 3)
         self.chunk += 1
         error, bias = self.errors_cp()
-        self._save()
-        self.weights().save(self.folder / NETWORK)
         now = time.monotonic()
         report = Report(
             self.chunk,
@@ -305,6 +303,8 @@ class Distillation:
             searched - started,
             now - started,
         )
+        self._run_folder.save_state(self._arrays(), asdict(report))
+        self.weights().save(self.folder / NETWORK)
         self._run_folder.log(asdict(report))
         self._forget()
         on_chunk(report)
@@ -452,9 +452,6 @@ class Distillation:
             "second_moments": model.second_moments,
             "numbers": np.array([model.steps, self.chunk]),
         }
-
-    def _save(self) -> None:
-        self._run_folder.save_state(self._arrays())
 
     def _load(self) -> None:
         state = self._run_folder.load_state(self._arrays())

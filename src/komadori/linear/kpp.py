@@ -275,9 +275,9 @@ class Learner:
         state.update += 1
         self._is_stale = True
 
-    def save(self) -> None:
-        """Write a checkpoint."""
-        self.folder.save_state(self.state.to_arrays())
+    def save(self, report: Report | None = None) -> None:
+        """Write a checkpoint. `report`: of the epoch, if it has ended."""
+        self.folder.save_state(self.state.to_arrays(), asdict(report) if report else None)
 
     def _end_epoch(self, seconds: float) -> Report:
         state, settings = self.state, self.settings
@@ -286,7 +286,7 @@ class Learner:
         touched = int(np.count_nonzero(state.squares))
         report = Report(state.epoch + 1, state.loss, held_out, touched, seconds)
         state.epoch, state.update, state.loss = state.epoch + 1, 0, NO_LOSS
-        self.save()
+        self.save(report)
         weights.save(self._weights_path)
         self.folder.log(asdict(report))
         return report

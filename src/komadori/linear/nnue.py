@@ -245,7 +245,7 @@ class Learner:
             report = self._epoch(train, leaf_seconds, on_positions, stop)
             if report is None:
                 return
-            self._save()
+            self._save(report)
             self._save_best()
             self._folder.log(asdict(report))
             if on_epoch:
@@ -372,8 +372,8 @@ class Learner:
             "leaf_weights": np.frombuffer(self._leaf_weights, np.uint8),
         }
 
-    def _save(self) -> None:
-        self._folder.save_state(self._arrays())
+    def _save(self, report: Report) -> None:
+        self._folder.save_state(self._arrays(), asdict(report))
 
     def _load(self) -> None:
         model, state = self.model, self._folder.load_state(self._arrays())

@@ -4,8 +4,8 @@ run.json     kind of learner, settings, data; checked when the run resumes
 state.npz    the state to resume from; written atomically
 log.jsonl    one line per report
 
-Learners write weights and log after the state that they belong to, and on resuming write the
-weights again if the run may have been killed in between. So a run without a state has neither.
+Learners write weights and log after the state that they belong to, and on resuming write them
+again if the run may have been killed in between. So a run without a state has neither.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.atomic import atomic_writer, check_writable, write_text
-from komadori.json_file import read_table
+from komadori.json_file import parse_table, read_table
 from komadori.linear.weights_file import DAMAGE
 from komadori.model_folder import LEARNER_STATE, has_learner_state
 from komadori.run_lock import RunLock
@@ -29,6 +29,8 @@ from komadori.wording import no_such_file, not_enough_memory, setting, what_is_w
 _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
 _CARD, _LOG = "run.json", "log.jsonl"
+#: The array of a state that holds the line of the log that belongs to it.
+_REPORT = "report"
 #: Files of the weights that learners write.
 _WEIGHTS = ("nn.bin", "weights.npz")
 #: Settings of older runs by their present names.
@@ -149,19 +151,26 @@ class RunFolder:
             raise ValueError(f"{self.path}: began with other initial weights")
         self.card["origin"] = origin  # None in runs begun by earlier versions
 
-    def save_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Write state.npz atomically."""
+    def save_state(
+        self, arrays: Mapping[str, NDArray[Any]], report: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write state.npz atomically. `report`: what `log` is given next."""
+        line = b"" if report is None else _line(report)
         with atomic_writer(self.state_path) as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
+            np.savez(file, **arrays, **{_REPORT: np.frombuffer(line, np.uint8)})  # type: ignore[arg-type]
 
     def load_state(self, like: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Read state.npz. Raises ValueError if it is damaged or lacks an array of `like`, of its
-        type and shape and without NaN; arrays that are empty there may have any length.
+        type and shape and without NaN; arrays that are empty there may have any length. The log
+        gets the state's report if the run ended before `log`, and loses a line that was cut off.
         """
         damaged = f"{self.state_path}: damaged; the run can't be resumed"
         try:
             with np.load(self.state_path, allow_pickle=False) as file:
                 found = {name: file[name] for name in like}
+                line = file[_REPORT].tobytes() if _REPORT in file else b""
+                if line:
+                    parse_table(line)
         except OSError as error:
             raise ValueError(f"{self.state_path}: {error.strerror or error}") from error
         except MemoryError as error:
@@ -173,18 +182,38 @@ class RunFolder:
             has_shape = array.shape == expected.shape if expected.size else array.ndim == 1
             if not has_shape or _kind(array) != _kind(expected) or np.isnan(array).any():
                 raise ValueError(damaged)
+        self._mend_log(line)
         return found
 
+    def _mend_log(self, last: bytes) -> None:
+        path = self.path / _LOG
+        content = path.read_bytes() if path.exists() else b""
+        lines = content[: content.rfind(b"\n") + 1]
+        if not lines.endswith(last):
+            lines += last
+        if lines != content:
+            with atomic_writer(path) as file:
+                file.write(lines)
+
     def log(self, report: Mapping[str, Any]) -> None:
-        """Append a line to log.jsonl; infinity and NaN are null, as in the logs of `train`."""
-        entry = {name: _plain(value) for name, value in report.items()}
-        with (self.path / _LOG).open("a", encoding="utf-8") as log:
-            log.write(json.dumps(entry) + "\n")
+        """Append a line to log.jsonl; infinity and NaN are null, as in the logs of `train`. Raises
+        OSError that names the file."""
+        path = self.path / _LOG
+        try:
+            with path.open("ab") as log:
+                log.write(_line(report))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _kind(array: NDArray[Any]) -> str:
     """The kind of an array's numbers; signed and unsigned integers are of one."""
     return array.dtype.kind.replace("u", "i")
+
+
+def _line(report: Mapping[str, Any]) -> bytes:
+    entry = {name: _plain(value) for name, value in report.items()}
+    return (json.dumps(entry) + "\n").encode()
 
 
 def _plain(value: Any) -> Any:

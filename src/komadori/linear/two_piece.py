@@ -307,7 +307,7 @@ class Learner:
     def _run(self, progress: Callable[[Report], None] | None, stop: Callable[[], bool]) -> None:
         while self.state.iteration < self.settings.iterations and not stop():
             report = self.iterate()
-            self.folder.save_state(self.state.to_arrays())
+            self.folder.save_state(self.state.to_arrays(), asdict(report))
             self._save_weights()
             self.folder.log(asdict(report))
             if progress:
