@@ -158,15 +158,37 @@ def test_positions_are_written_whole_or_not_at_all(tmp_path) -> None:
         _write_array(Path("/dev/full"), array)
 
 
-def test_damaged_positions_are_searched_again(teacher, source, tmp_path) -> None:
+@pytest.mark.parametrize("damage", ["cut", "of another type", "of another shape"])
+def test_damaged_positions_are_searched_again(damage, teacher, source, tmp_path) -> None:
     whole, _ = run(SMALL, teacher, source, tmp_path / "whole", start=teacher)
     begun = Distillation(SMALL, teacher, [source], tmp_path / "cut", resume=False, start=teacher)
     path = tmp_path / "cut" / "positions" / "000002.npy"
     begun.run(stop=path.exists)
     assert begun.chunk == 2
-    path.write_bytes(path.read_bytes()[:-40])
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-40])
+    else:
+        shape = (3, 32) if damage == "of another type" else (96,)
+        np.save(path, np.zeros(shape, np.int16 if len(shape) == 2 else np.uint8))
     resumed, _ = run(SMALL, teacher, source, tmp_path / "cut", start=teacher, resume=True)
     assert resumed.weights().content == whole.weights().content
+
+
+@pytest.mark.parametrize("label_nodes", [0, 30])
+def test_a_new_run_takes_no_positions_of_one_that_ended_before_its_first_state(
+    label_nodes, teacher, source, tmp_path
+) -> None:
+    other = replace(SMALL, nodes=50, label_nodes=30 - label_nodes)
+    begun = Distillation(other, teacher, [source], tmp_path / "run", resume=False)
+    path = tmp_path / "run" / "positions" / "000000.npy"
+    begun.run(stop=path.exists)
+    assert path.exists()
+    assert begun.chunk == 0
+    begun._run_folder.lock.release()
+    settings = replace(SMALL, chunks=1, label_nodes=label_nodes)
+    alone, _ = run(settings, teacher, source, tmp_path / "alone")
+    after, _ = run(settings, teacher, source, tmp_path / "run")
+    assert after.weights().content == alone.weights().content
 
 
 def test_every_other_chunk_is_of_the_learners_searches(

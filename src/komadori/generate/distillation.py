@@ -214,6 +214,8 @@ class Distillation:
         try:
             if resume:
                 self._load()
+            else:
+                self._discard_positions()
             #: `left_out`: number of games of the sources that are damaged or have no moves.
             self._sources, self._test_sources, self.left_out = _split(sources)
         except BaseException:
@@ -347,7 +349,7 @@ class Distillation:
             if k in self._kept:
                 continue
             path = self._positions_path(k)
-            positions = _read_array(path)
+            positions = self._read_positions(path)
             if positions is None and k < number:
                 continue  # lost; the run goes on with the others
             if positions is None:
@@ -436,9 +438,29 @@ class Distillation:
         oldest = self.chunk - self.settings.keep + 1
         for k in [k for k in self._kept if k < oldest]:
             del self._kept[k]
-        for path in (self.folder / "positions").glob("*.npy"):
-            if path.stem.isdigit() and (int(path.stem) < oldest or self.is_done):
+        for number, path in self._position_files():
+            if number < oldest or self.is_done:
                 path.unlink()
+
+    def _discard_positions(self) -> None:
+        """Delete the positions of a run that ended before its first state: it may have had other
+        settings."""
+        for _, path in self._position_files():
+            path.unlink()
+
+    def _position_files(self) -> list[tuple[int, Path]]:
+        """The files of positions, with the numbers of their chunks."""
+        files = (self.folder / "positions").glob("*.npy")
+        return [(int(path.stem), path) for path in files if path.stem.isdigit()]
+
+    def _read_positions(self, path: Path) -> NDArray[Any] | None:
+        """Positions as of `_search`; None if the file is missing, damaged or of something else."""
+        found = _read_array(path)
+        if found is None:
+            return None
+        if self.settings.label_nodes:
+            return found if found.dtype == _SEARCHED and found.ndim == 1 else None
+        return found if found.dtype == np.uint8 and found.shape[1:] == (32,) else None
 
     # -- state
 
