@@ -316,6 +316,52 @@ def test_training_starts_from_an_exported_model(tmp_path) -> None:
     assert all((imported[name] - weights[name]).abs().max() < 1e-4 for name in weights)
 
 
+def ends_before_the_first_player_is_noted(loop: Loop, monkeypatch) -> None:
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Loop, "note", end)
+        with pytest.raises(KeyboardInterrupt):
+            run(loop)
+
+
+def test_a_corrected_config_leaves_nothing_of_the_first_player_before(
+    tmp_path, monkeypatch
+) -> None:
+    given = tmp_path / "given.bin"
+    given.write_bytes(Evaluation("nnue").content() or b"")
+    loop = Loop(config(learner="nnue", init_from=str(given), train={}), tmp_path / "loop")
+    ends_before_the_first_player_is_noted(loop, monkeypatch)
+    assert loop.player_path(0).exists()
+    loop = Loop(config(learner="nnue", train={}), loop.folder)
+    ends_before_the_first_player_is_noted(loop, monkeypatch)
+    assert loop.player(0) is None
+
+    table = small_network_table()
+    folder = training.save_untrained(
+        training.config_from_dict(table["train"]), tmp_path / "folder"
+    )
+    training.export(folder, tmp_path / "file.onnx")
+    loop = Loop(
+        config_from_dict({**table, "init_from": str(tmp_path / "file.onnx")}), tmp_path / "network"
+    )
+    ends_before_the_first_player_is_noted(loop, monkeypatch)
+    assert loop.beginning == loop.generation(0) / "player"
+    loop = Loop(config_from_dict({**table, "init_from": str(folder)}), loop.folder)
+    ends_before_the_first_player_is_noted(loop, monkeypatch)
+    assert loop.beginning == folder
+
+
+def test_a_first_player_that_is_given_in_its_own_place_is_kept(tmp_path, monkeypatch) -> None:
+    given = tmp_path / "loop" / "000" / "player.bin"
+    given.parent.mkdir(parents=True)
+    given.write_bytes(Evaluation("nnue").content() or b"")
+    loop = Loop(config(learner="nnue", init_from=str(given), train={}), tmp_path / "loop")
+    ends_before_the_first_player_is_noted(loop, monkeypatch)
+    assert loop.player(0) == given
+
+
 def test_a_model_of_another_network_is_refused_before_any_game(tmp_path) -> None:
     table = small_network_table()
     net = {"family": "resnet", "blocks": 2, "channels": 8}

@@ -17,6 +17,7 @@ may be killed at any time, and any process with access to the folder can run the
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -145,6 +146,17 @@ class Loop:
                 f"{path}: missing; restore it, or delete {stage}.json beside it to make it again"
             )
         return None
+
+    def discard_first_player(self) -> None:
+        """Delete the player of generation 0, which a process that ended before it was noted may have
+        created with other settings. `init_from` may be in its place: it is kept."""
+        given = Path(self.config.init_from).resolve() if self.config.init_from else None
+        file = self.player_path(0)
+        folder = file.with_suffix("")
+        if given != file.resolve():
+            file.unlink(missing_ok=True)
+        if given is None or not given.is_relative_to(folder.resolve()):
+            shutil.rmtree(folder, ignore_errors=True)
 
     # -- completed stages
 

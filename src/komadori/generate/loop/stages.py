@@ -130,6 +130,7 @@ def _create_first_player(loop: Loop) -> None:
         if loop.facts(0, "begun") is not None:
             return
         loop.check()  # another process may have replaced the config of a loop that hadn't begun
+        loop.discard_first_player()
         given = loop.config.init_from
         if given:
             loop.learner.begin_from(loop.config.train, given, loop.player_path(0))
