@@ -6,9 +6,11 @@ import errno
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,31 @@ def test_segments_are_in_order_whatever_the_order_of_the_games(tmp_path) -> None
         assert not list(tmp_path.glob("*.journal"))
     first = [g.usi_moves()[0] for g in records.read_games(tmp_path / "000000.hcpe3.xz")]
     assert first == ["7g7f", "2g2f", "9g9f"]
+
+
+@pytest.mark.parametrize("damaged", [0, 1, 2])
+def test_a_damaged_game_of_a_journal_loses_no_other(tmp_path, damaged: int) -> None:
+    with GameFolder(tmp_path, {"a": 1}, 4) as folder:
+        folder.add([game(0), game(1), game(2)])
+    (path,) = tmp_path.glob("*.journal")
+    content = bytearray(path.read_bytes())
+    content[damaged * len(content) // 3 + 20] ^= 1
+    path.write_bytes(content)
+    with GameFolder(tmp_path, {"a": 1}, 4) as folder:
+        assert list(folder.missing(4)) == [damaged, 3]
+        folder.add([game(damaged)])
+        assert sorted(g.facts.number for g in read_journal(path)[0]) == [0, 1, 2]
+        folder.add([game(3)])
+    assert len(records.read_games(segment_files(tmp_path)[0])) == 4
+
+
+def test_a_journal_whose_frame_is_too_short_for_a_game_resumes(tmp_path) -> None:
+    with GameFolder(tmp_path, {"a": 1}, 4) as folder:
+        folder.add([game(0)])
+    (path,) = tmp_path.glob("*.journal")
+    path.write_bytes(path.read_bytes() + struct.pack("<4sII", b"KGJ1", 0, zlib.crc32(b"")))
+    with GameFolder(tmp_path, {"a": 1}, 4) as folder:
+        assert folder.games == 1
 
 
 def test_a_torn_journal_loses_its_last_game_alone(tmp_path) -> None:

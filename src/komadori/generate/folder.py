@@ -139,23 +139,25 @@ def _frame(game: FinishedGame) -> bytes:
 
 
 def read_journal(path: Path, begin: int = 0) -> tuple[list[StoredGame], int]:
-    """Read the games from byte `begin` to the first incomplete frame; also return its offset."""
+    """Read the games from byte `begin`; also return the offset after the last complete frame. Games
+    after a damaged frame are read, too."""
     with path.open("rb") as file:
         file.seek(begin)
         data = file.read()
     games: list[StoredGame] = []
-    at = 0
-    while at + _FRAME.size <= len(data):
-        magic, size, crc = _FRAME.unpack_from(data, at)
+    at = end = 0
+    while 0 <= (at := data.find(_MAGIC, at)) <= len(data) - _FRAME.size:
+        _, size, crc = _FRAME.unpack_from(data, at)
         body = data[at + _FRAME.size : at + _FRAME.size + size]
-        if magic != _MAGIC or len(body) < size or zlib.crc32(body) != crc:
-            break
+        if not _FACTS.size <= size == len(body) or zlib.crc32(body) != crc:
+            at += 1
+            continue
         *facts, hcpe3_size, inner_size = _FACTS.unpack_from(body)
         middle = _FACTS.size + hcpe3_size
         hcpe3, inner = body[_FACTS.size : middle], body[middle : middle + inner_size]
         games.append(StoredGame(StoredFacts(*facts), hcpe3, inner))
-        at += _FRAME.size + size
-    return games, begin + at
+        at = end = at + _FRAME.size + size
+    return games, begin + end
 
 
 def journal_length(path: Path) -> int:
