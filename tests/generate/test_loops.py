@@ -339,9 +339,7 @@ def test_a_corrected_config_leaves_nothing_of_the_first_player_before(
     assert loop.player(0) is None
 
     table = small_network_table()
-    folder = training.save_untrained(
-        training.config_from_dict(table["train"]), tmp_path / "folder"
-    )
+    folder = training.save_untrained(training.config_from_dict(table["train"]), tmp_path / "folder")
     training.export(folder, tmp_path / "file.onnx")
     loop = Loop(
         config_from_dict({**table, "init_from": str(tmp_path / "file.onnx")}), tmp_path / "network"

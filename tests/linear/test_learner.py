@@ -316,9 +316,9 @@ def test_a_log_that_lacks_its_last_line_or_a_part_of_it_is_whole_after_resuming(
     ]
     assert [report["iteration"] for report in logs[0]] == [1, 2]
     assert logs[0] == logs[1]
+    path = tmp_path / "cut" / "state.npz"
+    np.savez(path, **dict(np.load(path)) | {"report": np.frombuffer(b"{", np.uint8)})
     with pytest.raises(ValueError, match=r"state\.npz: damaged"):
-        path = tmp_path / "cut" / "state.npz"
-        np.savez(path, **dict(np.load(path)) | {"report": np.frombuffer(b"{", np.uint8)})
         learner(tmp_path / "cut", games, resume=True)
 
 

@@ -148,8 +148,8 @@ class Loop:
         return None
 
     def discard_first_player(self) -> None:
-        """Delete the player of generation 0, which a process that ended before it was noted may have
-        created with other settings. `init_from` may be in its place: it is kept."""
+        """Delete the player of generation 0: a process that ended before it was noted may have
+        created it with other settings. `init_from` may be in its place: it is kept."""
         given = Path(self.config.init_from).resolve() if self.config.init_from else None
         file = self.player_path(0)
         folder = file.with_suffix("")
