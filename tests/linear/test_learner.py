@@ -245,6 +245,9 @@ def test_a_run_leaves_weights_and_resumes(tmp_path, games: Records) -> None:
         np.savez(path, **state | {name: np.asarray(array)})
         with pytest.raises(ValueError, match=r"state\.npz: damaged"):
             learner(tmp_path / "part", games, resume=True)
+    np.savez_compressed(path, **state | {"w": np.zeros(50_000_000)})
+    with pytest.raises(ValueError, match=r"state\.npz: damaged"):
+        learner(tmp_path / "part", games, resume=True)
     (tmp_path / "part/run.json").unlink()
     with pytest.raises(ValueError, match=r"run\.json: No such file or directory$"):
         learner(tmp_path / "part", games, resume=True)

@@ -414,12 +414,27 @@ def test_wrong_initial_weights_are_refused_before_the_data_is_read(tmp_path: Pat
     (tmp_path / "junk").write_text("no weights")
     (tmp_path / "folder").mkdir()
     np.savez(tmp_path / "folder" / "state.npz", parameters=np.zeros(3, np.float32))
+    sound = np.array(core.NnueModel("k-p", 1, 1).parameters)
+    for name, array in (
+        ("scalar", np.float32(1)),
+        ("broadcast", np.ones(1, np.float32)),
+        ("complex", sound.astype(np.complex64)),
+        ("nan", sound * np.float32("nan")),
+        ("large", np.zeros(10_000_000, np.float32)),
+    ):
+        (tmp_path / name).mkdir()
+        np.savez_compressed(tmp_path / name / "state.npz", parameters=array)
     (tmp_path / "empty").mkdir()
     data = tmp_path / "data.hcpe3"
     data.write_text("no records: an error of its own, once they are read")
     for name, words in (
         ("junk", "junk: "),
         ("folder", "no state of a k-p network"),
+        ("scalar", "no state of a k-p network"),
+        ("broadcast", "no state of a k-p network"),
+        ("complex", "no state of a k-p network"),
+        ("nan", "no state of a k-p network"),
+        ("large", "no state of a k-p network"),
         ("empty", "state.npz: No such file"),
     ):
         for window in ([], ["--window", "2000"]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -183,11 +184,12 @@ def _npy(header: bytes) -> bytes:
     [
         b"no array",
         _npy(b"{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,), }"),
-        _npy(b"{'descr': '<i2', 'fortran_order': False, 'shape': (%d,), }" % 10**14),
+        _npy(b"{'descr': '<i2', 'fortran_order': False, 'shape': (999999999999999,), }"),
+        b"\x93NUMPY\x02\x00\xff\xff\xff\xff",
         _npy(b"(" * 100),
         _npy(b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"),
     ],
-    ids=["bytes", "huge", "beyond memory", "nested", "object"],
+    ids=["bytes", "huge", "beyond memory", "header", "nested", "object"],
 )
 @pytest.mark.parametrize("name", ["format", "format_version", "triangle", "piece_values"])
 def test_a_file_of_strange_arrays_is_named(name: str, member: bytes, tmp_path: Path) -> None:
@@ -200,6 +202,25 @@ def test_a_file_of_strange_arrays_is_named(name: str, member: bytes, tmp_path: P
             archive.writestr(entry, member if entry == f"{name}.npy" else content)
     with pytest.raises(WeightsError, match=re.escape(str(path))):
         TwoPieceWeights.load(path)
+
+
+@pytest.mark.parametrize("name", ["format", "format_version", "triangle", "piece_values"])
+def test_a_file_that_unpacks_to_more_than_weights_is_not_unpacked(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "weights.npz"
+    TwoPieceWeights.material().save(path)
+    content = dict(np.load(path)) | {name: np.zeros(100_000_000, np.int8)}
+    np.savez_compressed(path, **content)
+    assert path.stat().st_size < 1_000_000
+    del content
+    tracemalloc.start()
+    try:
+        with pytest.raises(WeightsError, match="not weights"):
+            TwoPieceWeights.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

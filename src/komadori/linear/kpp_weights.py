@@ -22,7 +22,7 @@ PARAMETERS: int = _core.KPP_PARAMETERS
 #: Memory of the weights during play.
 MEMORY_BYTES: int = _core.KPP_BYTES
 
-_FORMAT = WeightsFormat("komadori-kpp", 1, "the KPP evaluation")
+_FORMAT = WeightsFormat("komadori-kpp", 1, "the KPP evaluation", max_bytes=2 * TABLES["KPP"][1])
 _KINGS = 81
 
 

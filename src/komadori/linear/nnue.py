@@ -40,7 +40,7 @@ from komadori.linear.regression import (
 )
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import TwoPieceWeights
-from komadori.linear.weights_file import DAMAGE
+from komadori.linear.weights_file import DAMAGE, read_array
 from komadori.linear.windows import PositionWindows
 from komadori.model_folder import LEARNER_STATE
 from komadori.typed_settings import at_least, at_most, one_of, positive
@@ -145,9 +145,14 @@ def _set_weights(model: _core.NnueModel, path: Path, architecture: str) -> None:
     path = path / LEARNER_STATE
     try:
         with np.load(path, allow_pickle=False) as file:
-            model.parameters[:] = file["parameters"]
+            found = read_array(file, "parameters", model.parameters.nbytes)
+        if (found.shape, found.dtype) != (model.parameters.shape, model.parameters.dtype):
+            raise ValueError("parameters of another shape or type")
+        if not np.isfinite(found).all():
+            raise ValueError("parameters that aren't finite")
     except DAMAGE as error:
         raise ValueError(f"{path}: no state of a {architecture} network") from error
+    model.parameters[:] = found
 
 
 class Learner:

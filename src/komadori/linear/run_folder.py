@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from komadori.atomic import atomic_writer, check_writable, write_text
 from komadori.json_file import parse_table, read_table
-from komadori.linear.weights_file import DAMAGE
+from komadori.linear.weights_file import DAMAGE, read_array
 from komadori.model_folder import LEARNER_STATE, has_learner_state
 from komadori.run_lock import RunLock
-from komadori.wording import no_such_file, not_enough_memory, setting, what_is_wrong
+from komadori.wording import no_such_file, setting, what_is_wrong
 
 _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
@@ -166,15 +166,14 @@ class RunFolder:
         """
         damaged = f"{self.state_path}: damaged; the run can't be resumed"
         try:
+            size = self.state_path.stat().st_size  # states aren't compressed
             with np.load(self.state_path, allow_pickle=False) as file:
-                found = {name: file[name] for name in like}
-                line = file[_REPORT].tobytes() if _REPORT in file else b""
+                found = {name: read_array(file, name, size) for name in like}
+                line = read_array(file, _REPORT, size).tobytes() if _REPORT in file else b""
                 if line:
                     parse_table(line)
         except OSError as error:
             raise ValueError(f"{self.state_path}: {error.strerror or error}") from error
-        except MemoryError as error:
-            raise ValueError(f"{self.state_path}: {not_enough_memory(error)}") from error
         except DAMAGE as error:
             raise ValueError(damaged) from error
         for name, expected in like.items():

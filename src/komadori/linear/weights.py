@@ -17,7 +17,13 @@ FEATURES: int = _core.FEATURES
 #: Piece types with a value: all but the king.
 VALUED_TYPES = (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14)
 
-_FORMAT = WeightsFormat("komadori-two-piece", 1, "the two-piece evaluation", compressed=True)
+_FORMAT = WeightsFormat(
+    "komadori-two-piece",
+    1,
+    "the two-piece evaluation",
+    max_bytes=FEATURES * (FEATURES + 1),  # int16 of a triangle
+    compressed=True,
+)
 #: Maximum value of a piece in a file, in centipawns; the sum of 40 of them is a score.
 _MAX_VALUE = 30_000
 

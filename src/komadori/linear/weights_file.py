@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import math
 import struct
 import tokenize
 import zipfile
@@ -15,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.atomic import atomic_writer
-from komadori.wording import not_enough_memory
 
 #: What numpy raises for an .npz file that is damaged, of another kind or without an array; a
 #: missing password and an unknown compression are a RuntimeError. A member that is no array is
@@ -36,17 +36,38 @@ DAMAGE = (
 )
 
 
+def read_array(file: Any, name: str, max_bytes: int) -> NDArray[Any]:
+    """Read an array of an open .npz file (`np.load`) unless its header claims a larger size.
+
+    A small file can claim, and unpack to, any size. Raises one of `DAMAGE`, OSError.
+    """
+    with file.zip.open(f"{name}.npy") as member:
+        if np.lib.format.read_magic(member) != (1, 0):  # others have headers of up to 4 GB
+            raise ValueError(f"{name}: another version of the array format")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+    if math.prod(shape) * dtype.itemsize > max_bytes:
+        raise ValueError(f"{name}: larger than {max_bytes:,} bytes")
+    array: NDArray[Any] = file[name]
+    return array
+
+
 class WeightsError(ValueError):
     """Not a weights file, or weights that break the evaluation's symmetries."""
 
 
+#: Largest array of a header.
+_HEADER_BYTES = 1000
+
+
 @dataclass(frozen=True)
 class WeightsFormat:
-    """A file format. name, version: stored in the header. evaluation: for error messages."""
+    """A file format. name, version: stored in the header. evaluation: for error messages.
+    max_bytes: of an array."""
 
     name: str
     version: int
     evaluation: str
+    max_bytes: int
     compressed: bool = False
 
     def write(self, path: Path | str, **arrays: NDArray[Any]) -> None:
@@ -62,25 +83,20 @@ class WeightsFormat:
         """
         try:
             with np.load(path, allow_pickle=False) as file:
-                if str(file["format"]) != self.name:
+                if str(read_array(file, "format", _HEADER_BYTES)) != self.name:
                     raise WeightsError(f"{path}: not weights of {self.evaluation}")
-                version = int(file["format_version"])
+                version = int(read_array(file, "format_version", _HEADER_BYTES))
                 if version > self.version:
                     raise WeightsError(
                         f"{path}: format version {version}; this komadori reads up to "
                         f"{self.version}, a newer one is needed"
                     )
-                arrays = [file[name] for name in names]
-                if not all(isinstance(array, np.ndarray) for array in arrays):
-                    raise WeightsError(f"{path}: not weights of {self.evaluation}")
-                return arrays
+                return [read_array(file, name, self.max_bytes) for name in names]
         except WeightsError:
             raise
         except OSError as error:
             if error.errno is not None:
                 raise
             raise WeightsError(f"{path}: not weights of {self.evaluation}") from error  # bz2
-        except MemoryError as error:  # also an array whose header declares terabytes
-            raise WeightsError(f"{path}: {not_enough_memory(error)}") from error
         except DAMAGE as error:
             raise WeightsError(f"{path}: not weights of {self.evaluation}") from error
