@@ -1,3 +1,5 @@
+import re
+
 import pytest
 import torch
 
@@ -116,6 +118,17 @@ def test_model_file_errors(tmp_path):
         (tmp_path / "model.json").write_text(text.replace(old, new, 1))
         with pytest.raises(nets.ModelFileError, match=message):
             nets.load_model(tmp_path)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["policy.bias", "stem_norm.running_var"])
+def test_weights_that_are_no_numbers_are_named(name, number, tmp_path):
+    net = trained()
+    net.state_dict()[name].view(-1)[0] = number
+    nets.save_model(tmp_path, net, card())
+    message = rf"model\.safetensors: {re.escape(name)} has numbers that aren't finite"
+    with pytest.raises(nets.ModelFileError, match=message):
+        nets.load_model(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["resnet99999999x8", "cnn99999999x8", "resnet2x20000"])

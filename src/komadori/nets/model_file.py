@@ -132,7 +132,11 @@ def load_card(folder: Path) -> ModelCard:
 
 
 def load_weights(network: Network, tensors: Mapping[str, Tensor], where: Path | str) -> None:
-    """Copy the tensors into the network. Raises ModelFileError unless names and shapes match."""
+    """Copy the tensors into the network. Raises ModelFileError unless names and shapes match and
+    all numbers are finite."""
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise ModelFileError(f"{where}: {name} has numbers that aren't finite")
     try:
         network.load_state_dict(dict(tensors))
     except RuntimeError as error:
