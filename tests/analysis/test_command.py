@@ -395,6 +395,20 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_found(tmp_path: Path) -> Non
     assert f"{kept} position{'s' * (kept > 1)} known" in again.output
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["--nodes", "5"], ["--time", "1"], ["--player", "model"], ["--model", "default"]),
+        *(["--threads", "1"], ["--comments", "shogigui"], ["--fresh"]),
+    ],
+)
+def test_options_of_a_search_are_refused_without_one(words: list[str], tmp_path: Path) -> None:
+    path = write(tmp_path / "one.kif", FIRST)
+    refused = CliRunner().invoke(group, ["analyse", str(path), "--from-comments", *words])
+    assert refused.exit_code == 2
+    assert f"takes no search options: leave out {words[0]}\n" in refused.output
+
+
 def test_conflicting_outputs_are_reported_before_reading(tmp_path: Path) -> None:
     path = write(tmp_path / "one.kif", FIRST)
     for name, text in (("one.html", "<p>my page</p>"), ("one.analysed.kif", "a diary")):
@@ -405,6 +419,13 @@ def test_conflicting_outputs_are_reported_before_reading(tmp_path: Path) -> None
         assert (tmp_path / name).read_text() == text
         assert not (tmp_path / "one.analysis.jsonl").exists()
         (tmp_path / name).unlink()
+    journal = tmp_path / "one.analysis.jsonl"
+    journal.write_text('{"mine": 1}\n')
+    for words in ([], ["--fresh"]):
+        refused = run(path, *words)
+        assert refused.exit_code == 2
+        assert f"{journal} exists and holds no results of an analysis" in refused.output
+        assert journal.read_text() == '{"mine": 1}\n'
     (tmp_path / "one.html").write_text("<p>my page</p>")
     for words in (["--force"], []):
         assert run(path, *words).exit_code == 0

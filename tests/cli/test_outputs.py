@@ -174,6 +174,56 @@ def test_a_report_replaces_no_page_of_others(tmp_path: Path) -> None:
     assert run("report", tmp_path, "--out", tmp_path).exit_code == 1  # no run in it
 
 
+@pytest.mark.parametrize("name", ["index.html", "result.json"])
+def test_a_match_replaces_no_file_of_others(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "match"
+    out.mkdir()
+    (out / name).write_text("mine")
+    words = ("match", "random", "random", "--games", 2, "--max-plies", 10, "--out", out)
+    refused = run(*words)
+    assert refused.exit_code == 1
+    assert f"{out} holds {name}, which the match would replace" in refused.output
+    assert [path.read_text() for path in out.iterdir() if path.name != ".lock"] == ["mine"]
+    (out / name).unlink()
+    for _ in range(2):  # its own are replaced
+        assert run(*words).exit_code == 0
+
+
+def test_a_tuning_replaces_no_page_of_others(tmp_path: Path) -> None:
+    parameters, out = tmp_path / "p.toml", tmp_path / "tune"
+    limits = "[conditions]\nnodes = 1\nmax_plies = 10\n"
+    option = "[parameters.SlowMover]\nstart = 100\nmin = 50\nmax = 200\n"
+    parameters.write_text(f"pairs = 1\n{limits}{option}")
+    out.mkdir()
+    (out / "index.html").write_text("mine")
+    words = ("tune", "alphabeta?hash=1", parameters, "--out", out)
+    refused = run(*words)
+    assert refused.exit_code == 1
+    assert f"{out} holds index.html, which the tuning would replace" in refused.output
+    assert (out / "index.html").read_text() == "mine"
+    (out / "index.html").unlink()
+    for _ in range(2):
+        assert run(*words).exit_code == 0
+
+
+def test_a_report_of_the_laboratory_replaces_and_removes_no_page_of_others(tmp_path: Path) -> None:
+    repository = Path(__file__).parents[2]
+    words = (
+        *("lab", "report", "--experiments", repository / "experiments/lab", "-o", tmp_path),
+        *("--results", repository / "docs/results/lab/data"),
+    )
+    for name in ("index.md", "label.md"):
+        (tmp_path / name).write_text("mine")
+        refused = run(*words)
+        assert refused.exit_code == 2
+        assert f"{tmp_path / name} exists and holds no page of the laboratory" in refused.output
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+        (tmp_path / name).unlink()
+    (tmp_path / "label.md").write_text("mine")
+    for options in (["--force"], []):
+        assert run(*words, *options).exit_code == 0
+
+
 def test_records_of_a_server_have_a_folder_before_a_game_begins(games: Path) -> None:
     account = ("--host", "127.0.0.1", "--port", "9", "--name", "a", "--password", "b")
     result = run("csa", "random", *account, "--out", games / "x")

@@ -406,6 +406,13 @@ def test_self_play_and_new_labels_go_through_the_same_loop(tmp_path) -> None:
     assert (old.score_cp != new.score_cp).any()
 
 
+def test_a_page_of_something_else_is_kept(tmp_path) -> None:
+    (tmp_path / "index.html").write_text("mine")
+    with pytest.raises(LoopError, match=r"holds index\.html, which the loop would replace"):
+        Loop(config(), tmp_path)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+
 def test_other_settings_are_refused_by_name(tmp_path) -> None:
     Loop(config(), tmp_path)
     (tmp_path / "001" / "games").mkdir(parents=True)

@@ -69,6 +69,33 @@ def test_it_resumes_in_its_matches_and_begins_again_once_ended(
     assert [match.played for match in run(tmp_path).matches.values()] == [2, 2]
 
 
+def test_files_of_others_are_kept(tmp_path: Path) -> None:
+    for name in ("training/notes.txt", "match-notes/one.txt"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("mine")
+    for name in ("summary.json", "index.html"):
+        for text in ('{"mine": 1}', "mine"):
+            (tmp_path / name).write_text(text)
+            refused = CliRunner().invoke(command, ["--out", str(tmp_path)])
+            assert refused.exit_code == 1
+            expected = f"Error: {tmp_path / name} is not of a quickstart; choose another folder\n"
+            assert refused.output == expected
+            assert (tmp_path / name).read_text() == text
+        (tmp_path / name).unlink()
+    assert (tmp_path / "training" / "notes.txt").read_text() == "mine"
+
+
+def test_only_its_own_folders_are_removed(
+    outcome: quickstart.Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["komadori.quickstart.run"], "render", lambda page: "")
+    (tmp_path / "summary.json").write_bytes((outcome.folder / "summary.json").read_bytes())
+    (tmp_path / "match-notes").mkdir()
+    (tmp_path / "match-notes" / "one.txt").write_text("mine")
+    run(tmp_path)
+    assert (tmp_path / "match-notes" / "one.txt").read_text() == "mine"
+
+
 def test_two_matches_are_played(outcome: quickstart.Outcome) -> None:
     assert [match.played for match in outcome.matches.values()] == [2, 2]
 

@@ -1,5 +1,6 @@
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -256,6 +257,26 @@ def test_a_linear_run_keeps_its_log(tmp_path, encoder, samples):
     with pytest.raises(training.TrainingError, match="holds a run of komadori linear"):
         run(tmp_path, make_config(), encoder, samples)
     assert (tmp_path / "log.jsonl").read_text() == "{}"
+
+
+@pytest.mark.parametrize("name", ["config.json", "log.jsonl"])
+def test_a_run_replaces_no_file_of_others(tmp_path, encoder, samples, name):
+    for text in ('{"name": "mine"}\n', "mine"):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(training.TrainingError, match=f"holds {name} of something else"):
+            run(tmp_path, make_config(), encoder, samples)
+        assert (tmp_path / name).read_text() == text
+        assert not (tmp_path / "checkpoints").exists()
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path, encoder, samples):
+    run(tmp_path, make_config(), encoder, samples)
+    shutil.rmtree(tmp_path / "checkpoints")
+    log = (tmp_path / "log.jsonl").read_text()
+    for cut in (0, 5, len(log)):
+        (tmp_path / "log.jsonl").write_text(log[:cut])
+        run(tmp_path, make_config(), encoder, samples)
+        shutil.rmtree(tmp_path / "checkpoints")
 
 
 def test_a_run_with_dropout_repeats_itself_on_several_threads(tmp_path, encoder, samples):

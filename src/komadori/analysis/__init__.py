@@ -5,7 +5,7 @@ game -> positions -> PositionAnalyser -> Found -> AnalysedGame -> record, table,
 
 from komadori.analysis.comments import annotated, from_comments
 from komadori.analysis.games import GRADES, AnalysedGame, Grade, Mistake, Phase, SideSummary
-from komadori.analysis.journal import Journal
+from komadori.analysis.journal import Journal, is_journal
 from komadori.analysis.page import (
     IndexEntry,
     PageOptions,
@@ -34,6 +34,7 @@ __all__ = [
     "from_comments",
     "html_index",
     "html_report",
+    "is_journal",
     "page_data",
     "result_text",
 ]

@@ -18,6 +18,8 @@ from komadori.rules import Board
 from komadori.run_lock import RunLock
 from komadori.wording import names_arguments
 
+#: The key of the version in a journal's settings.
+_FORMAT = "komadori-analysis"
 VERSION = 1
 
 
@@ -46,7 +48,7 @@ class Journal:
             raise
 
     def _open(self, settings: Mapping[str, Any]) -> IO[str]:
-        header = json.dumps({"komadori-analysis": VERSION, **settings}, sort_keys=True)
+        header = json.dumps({_FORMAT: VERSION, **settings}, sort_keys=True)
         lines, size = self._read(header)
         try:
             if not self.is_resumed:
@@ -108,6 +110,13 @@ class Journal:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def is_journal(path: Path) -> bool:
+    """Return whether a file is a journal of any settings. Raises OSError."""
+    with path.open("rb") as file, contextlib.suppress(ValueError):
+        return _FORMAT in parse_table(file.readline())
+    return False
 
 
 def read_journal(path: Path) -> dict[str, Found]:

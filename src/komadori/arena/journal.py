@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,16 +30,23 @@ class Journal:
     """A folder's journal: a context manager that holds the folder's lock."""
 
     def __init__(
-        self, folder: Path | str, name: str, terms: Mapping[str, Any], work: str = "tuning"
+        self,
+        folder: Path | str,
+        name: str,
+        terms: Mapping[str, Any],
+        work: str = "tuning",
+        results: Sequence[str] = ("index.html",),
     ) -> None:
-        """Resume or start the work in `folder`. `work` names it in messages.
+        """Resume or start the work in `folder`. `work` names it in messages; `results`: the files
+        that it writes beside the journal.
 
-        Raises MatchStoreError if the folder contains work under other terms, and InUseError if
-        another process uses it.
+        Raises MatchStoreError if the folder contains work under other terms, or before the first
+        work one of `results`, and InUseError if another process uses it.
         """
         self.folder = Path(folder)
         self.path = self.folder / name
         self._work = work
+        self._results = results
         self._terms = {"format": FORMAT, **json.loads(json.dumps(terms))}
         self._lock = RunLock(self.folder).acquire()
         try:
@@ -60,6 +67,11 @@ class Journal:
             with self.path.open("rb") as file:
                 first = file.readline()
                 has_items = bool(file.read(1))
+        elif held := next((n for n in self._results if (self.folder / n).exists()), ""):
+            raise MatchStoreError(
+                f"{self.folder} holds {held}, which the {self._work} would replace; choose another "
+                "folder"
+            )
         if not first.endswith(b"\n") and first[: len(_START)] == _START[: len(first)]:
             self._begin()  # truncated, so nothing follows it
             return

@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from komadori.records import Game
 
 
+_RESULT = "result.json"
+
+
 class MatchStore(Journal):
     """The folder of one match; a context manager that admits one writing process."""
 
     def __init__(self, folder: Path | str, terms: Mapping[str, Any]) -> None:
         """Resume or start a match in `folder`. Raises like `Journal`."""
-        super().__init__(folder, "games.jsonl", terms, "match")
+        super().__init__(folder, "games.jsonl", terms, "match", ("index.html", _RESULT))
 
     def finished(self) -> Iterator[GameRecord]:
         """Yield the games already played."""
@@ -68,7 +71,7 @@ class MatchStore(Journal):
     def write_result(self, figures: Mapping[str, Any]) -> None:
         """Write result.json atomically; infinite figures become null."""
         text = json.dumps(_finite(figures), indent=2, ensure_ascii=False)
-        write_text(self.folder / "result.json", text + "\n")
+        write_text(self.folder / _RESULT, text + "\n")
 
 
 def check_record_suffix(suffix: str) -> None:

@@ -22,6 +22,7 @@ from komadori.cli.analysis_engines import (
     start,
 )
 from komadori.cli.console import console, progress, say
+from komadori.cli.given import first_given
 from komadori.cli.numbers import THREADS_OR_AUTO
 from komadori.cli.outputs import (
     IsKind,
@@ -48,6 +49,8 @@ BLOCK = 32
 _JOURNAL_SUFFIX = ".analysis.jsonl"
 _OWN_SUFFIXES = (".analysed.csa", ".analysed.kif")
 _INDEX = "analysis-index.html"
+#: Options of the search and of the record that it annotates.
+_OF_A_SEARCH = ("player", "model", "nodes", "seconds", "threads", "comments", "fresh")
 
 
 @dataclass
@@ -233,8 +236,8 @@ def command(
 
     if nodes is not None and seconds is not None:
         raise click.UsageError("--nodes or --time, not both")
-    if from_comments and (nodes or seconds or model or player):
-        raise click.UsageError("--from-comments takes no search options")
+    if from_comments and (unused := first_given(*_OF_A_SEARCH)):
+        raise click.UsageError(f"--from-comments takes no search options: leave out {unused}")
     player = player_of(player, model)
     effort = Effort(None if seconds is not None else nodes or ANALYSIS_NODES[player], seconds)
     paths = _inputs(files, own=from_comments)
@@ -318,7 +321,10 @@ def _check_targets(
     if len(records) > 1:
         outputs[_index_path(records)] = ("komadori page", is_page)
     if not only_pages:
+        from komadori.analysis import is_journal
+
         for record in records:
+            outputs[record.journal] = ("results of an analysis", is_journal)
             try:
                 record.is_csa = guess_format(record.path).name == "csa"
             except RecordError as error:

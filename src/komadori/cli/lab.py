@@ -13,7 +13,7 @@ from komadori.cli.everywhere import ray_option
 from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
 from komadori.cli.network_options import DEVICE
 from komadori.cli.numbers import THREADS
-from komadori.cli.outputs import OutputFolder
+from komadori.cli.outputs import IsKind, OutputFolder, begins_with, check_outputs, force_option
 from komadori.shipped import experiment_path
 from komadori.wording import counted
 
@@ -268,17 +268,36 @@ def speed(
 @click.option("--machine", default="", help="Description of the machine.")
 @_FOLDER
 @_RESULTS
-def report(out: Path, shown_command: str, machine: str, folder: Path, results: Path) -> None:
-    """Write one page per experiment: the diary's figures beside the measured ones."""
+@force_option
+def report(
+    out: Path, shown_command: str, machine: str, folder: Path, results: Path, force: bool
+) -> None:
+    """Write one page per experiment: the diary's figures beside the measured ones.
+
+    Pages of experiments whose settings have changed are removed.
+    """
     from komadori.lab.pages import write_pages
     from komadori.lab.results import Store
     from komadori.lab.size import LabError
 
+    experiments = _load(folder)
+    kind = "page of the laboratory"
+    outputs: dict[Path, tuple[str, IsKind]] = {
+        out / "index.md": (kind, begins_with(b"# The laboratory"))
+    }
+    for experiment in experiments:
+        outputs[out / f"{experiment.name}.md"] = kind, _is_page_of(experiment)
+    check_outputs(outputs, (), force=force)
     try:
-        pages = write_pages(_load(folder), Store(results), out, shown_command, machine)
+        pages = write_pages(experiments, Store(results), out, shown_command, machine)
     except (LabError, OSError) as error:
         raise click.ClickException(str(error)) from error
     say(f"{counted(len(pages), 'page')}: {out / 'index.md'}")
+
+
+def _is_page_of(experiment: Experiment) -> IsKind:
+    source = f"experiments/lab/{experiment.name}.toml".encode()
+    return lambda path: source in path.read_bytes()
 
 
 def _sample() -> list[str]:

@@ -47,8 +47,10 @@ def write_pages(
     for experiment in experiments:
         records = store.current(experiment)
         if not records:
-            for suffix in (".md", ".svg"):  # of figures that no longer hold
-                (out / f"{experiment.name}{suffix}").unlink(missing_ok=True)
+            stale = out / f"{experiment.name}.md"
+            if stale.exists():  # figures that no longer hold
+                stale.with_suffix(".svg").unlink(missing_ok=True)
+                stale.unlink()
             rows.append((experiment.title, "", "not run", ""))
             continue
         records = at_size(records, records[-1].size)

@@ -20,6 +20,7 @@ import numpy as np
 from komadori import __version__, arena, inference, records, training
 from komadori.atomic import write_text
 from komadori.encoding import encode_planes, move_probabilities
+from komadori.json_file import read_table
 from komadori.nets import short_name
 from komadori.quickstart.page import Candidate, MatchView, Page, PositionView, render
 from komadori.report.run_page import curves
@@ -135,7 +136,8 @@ def run(
 ) -> Outcome:
     """Train, export, play and write the page, all in `folder`.
 
-    run_config: the bundled one by default. Raises InUseError if another process uses the folder.
+    run_config: the bundled one by default. Raises InUseError if another process uses the folder,
+    FileExistsError if it holds a summary or a page of something else.
     """
     with RunLock(folder):
         return _run(folder, settings, observer or Observer(), run_config)
@@ -183,14 +185,30 @@ def _run(
 
 
 def _clear_finished(folder: Path) -> None:
-    """Remove the results of a finished quickstart; an interrupted one is kept and resumed."""
-    summary = folder / _SUMMARY
+    """Remove the results of a finished quickstart; an interrupted one is kept and resumed.
+
+    Raises FileExistsError for a summary or a page of something else.
+    """
+    summary, page = folder / _SUMMARY, folder / "index.html"
     if not summary.exists():
+        if page.exists():
+            raise _of_others(page)
         return
-    for place in (folder / "training", *folder.glob("match-*")):
+    try:
+        is_own = {"settings", "metrics", "matches"} <= read_table(summary).keys()
+    except ValueError:
+        is_own = False
+    if not is_own:
+        raise _of_others(summary)
+    for place in (folder / "training", *folder.glob("match-[0-9]")):
         if place.is_dir():
             shutil.rmtree(place)
+    page.unlink(missing_ok=True)
     summary.unlink()  # last, so that an interrupted removal is repeated
+
+
+def _of_others(path: Path) -> FileExistsError:
+    return FileExistsError(f"{path} is not of a quickstart; choose another folder")
 
 
 def _train(

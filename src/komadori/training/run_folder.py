@@ -12,16 +12,19 @@ from pathlib import Path
 
 from komadori import nets
 from komadori.atomic import check_writable, write_text
+from komadori.json_file import read_table
 from komadori.model_folder import newest_checkpoint
 from komadori.nets import ModelCard
 from komadori.training import checkpoint
 from komadori.training.checkpoint import Progress
 from komadori.training.config import Config, config_to_dict
 from komadori.training.errors import TrainingError
-from komadori.training.run_log import RunLog
+from komadori.training.run_log import LOG_FILE, LOG_START, RunLog
 from komadori.training.schedule import is_due
 from komadori.training.setup import Setup
 from komadori.wording import no_such_file
+
+_CONFIG = "config.json"
 
 
 class RunFolder:
@@ -29,7 +32,8 @@ class RunFolder:
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         """Raises TrainingError if a new run's folder holds a run, also one of `komadori linear`, or
-        if nothing can be resumed, OSError if it can't be written; changes nothing.
+        a file of others that the run would replace, or if nothing can be resumed; OSError if it
+        can't be written. Changes nothing.
         """
         self.path, self.is_resumed = path, resume
         self._restored = newest_checkpoint(path)
@@ -40,6 +44,8 @@ class RunFolder:
             raise TrainingError(f"{path}: holds a run already; resume it or choose another")
         if not resume and (path / "run.json").exists():  # its log would be replaced
             raise TrainingError(f"{path}: holds a run of komadori linear; choose another folder")
+        if not resume and (other := _file_of_others(path)):
+            raise TrainingError(f"{path}: holds {other} of something else; choose another folder")
         check_writable(path)
 
     def restore(self, setup: Setup) -> Progress:
@@ -97,11 +103,27 @@ class RunFolder:
         return found
 
     def _write_config(self, config: Config) -> None:
-        path = self.path / "config.json"
+        path = self.path / _CONFIG
         try:
             write_text(path, json.dumps(config_to_dict(config), indent=2) + "\n")
         except OSError as error:
             raise TrainingError(f"{path}: can't be written: {error.strerror or error}") from error
+
+
+def _file_of_others(path: Path) -> str:
+    """The name of a file that a run writes and that isn't of a run without a checkpoint, or ""."""
+    config, log = path / _CONFIG, path / LOG_FILE
+    try:
+        if config.exists() and not {"model", "loop"} <= read_table(config).keys():
+            return _CONFIG
+    except ValueError:
+        return _CONFIG
+    if log.exists():
+        with log.open("rb") as file:
+            begun = file.read(len(LOG_START))
+        if not LOG_START.startswith(begun):  # one that is cut off is the run's
+            return LOG_FILE
+    return ""
 
 
 def _check_same(saved: Config, config: Config, path: Path) -> None:

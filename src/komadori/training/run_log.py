@@ -15,6 +15,8 @@ from komadori.training.errors import TrainingError
 from komadori.wording import names_arguments
 
 LOG_FILE = "log.jsonl"
+#: How every log begins.
+LOG_START = b'{"kind": "'
 
 
 class RunLog:

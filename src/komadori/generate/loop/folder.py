@@ -77,9 +77,15 @@ class Loop:
     """A config and a folder. State is read from disk each time: other processes may change it."""
 
     def __init__(self, config: LoopConfig, folder: Path) -> None:
-        """Raises LoopError if another config has made a player there, InUseError, OSError."""
+        """Raises LoopError if another config has made a player there, or before the loop has begun
+        if there is a page of something else, InUseError, OSError."""
         self.config, self.folder = config, folder
         if not self._path.exists():
+            if (folder / "index.html").exists():
+                raise LoopError(
+                    f"{folder} holds index.html, which the loop would replace; choose another "
+                    "folder"
+                )
             self._write()
         if self._conflict() and not self._has_begun:
             with RunLock(self.generation(0)):
