@@ -33,6 +33,14 @@ def test_a_threat_of_mate_is_found_after_a_pass(server: Server) -> None:
         assert found["status"] == "not_possible"
 
 
+def test_nothing_threatens_a_side_without_a_king(server: Server) -> None:
+    problem = "sfen 4k4/9/9/9/9/9/9/9/9 b P 1"
+    with server.page() as page:
+        for after_pass in (False, True):
+            found = page.ask("mate", "mate", position=problem, after_pass=after_pass)
+            assert found["status"] == "none"
+
+
 def test_stop_cancels_running_and_queued_searches(server: Server) -> None:
     with server.page() as page:
         requests = [

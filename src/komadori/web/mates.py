@@ -37,6 +37,8 @@ class Mates:
             board = after_pass(board) if board is not None and board.legal_moves else None
         if board is None:
             return _answer(request, "not_possible")
+        if request.after_pass and board.king(1 - board.turn) is None:  # of a mate problem
+            return _answer(request, "none")
         stop = self._stop
         async with self._lock:
             if stop.is_set():
