@@ -8,7 +8,7 @@ import { Mistakes, Summary } from '../src/analyse/Mistakes';
 import { MoveList } from '../src/analyse/Moves';
 import { readFiles } from '../src/analyse/Open';
 import { keptResult } from '../src/analyse/recorded';
-import { analysedComment } from '../src/analyse/save';
+import { analysedComment, saveRecord } from '../src/analyse/save';
 import { followPosition, game, isSearching, node, noteScore, openGames, preview, scored } from '../src/analyse/state';
 import { scoreText, statesResult } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
@@ -323,6 +323,26 @@ test('the sides of a handicap game have their Japanese names', () => {
   expect(sideText('winner', 'draw', twoPieces)).toBe('引き分け');
   language.value = 'en';
   expect(sideText('winner', 'white', twoPieces)).toBe('White won');
+});
+
+test('a saved KIF file names its encoding and reads back as the same game', async () => {
+  const tree = new GameTree();
+  tree.name = 'mine';
+  tree.addLine(tree.root, ['7g7f', '3c3d']);
+  openGames([tree]);
+  const blobs: Blob[] = [];
+  vi.spyOn(URL, 'createObjectURL').mockImplementation(blob => (blobs.push(blob as Blob), 'blob:x'));
+  await saveRecord('kif');
+  await saveRecord('ki2');
+  const [kif, ki2] = await Promise.all(blobs.map(blob => blob.text()));
+  expect(kif.split('\n')[0]).toBe('#KIF version=2.0 encoding=UTF-8');
+  expect(ki2).not.toContain('#KIF');
+  const [read] = await readFiles([new File([kif], 'mine.kif')]);
+  expect(read.mainLine().slice(1).map(n => n.usi)).toEqual(['7g7f', '3c3d']);
+  openGames([read]);
+  await saveRecord('kif');
+  expect(await blobs[2].text()).toBe(kif);
+  vi.restoreAllMocks();
 });
 
 test('arrow keys move through a group of options', async () => {

@@ -78,9 +78,13 @@ export async function recordText(format: Format): Promise<string> {
   return writeGame(game.value, format, at => analysedComment(at, format === 'csa' ? csaLine : undefined));
 }
 
+/** Without this line Kifu for Windows reads a .kif file as Shift-JIS. */
+const KIF_ENCODING = '#KIF version=2.0 encoding=UTF-8\n';
+
 export async function saveRecord(format: Format): Promise<void> {
   const tree = game.value;
-  download(fileName(format), await recordText(format));
+  const text = await recordText(format);
+  download(fileName(format), format === 'kif' ? KIF_ENCODING + text : text);
   saved(tree);
 }
 
