@@ -230,7 +230,7 @@ class Mistake(Shape):
     after: float
     loss: float
     grade: str
-    """inaccuracy (5 points or more), mistake (10), blunder (20), or "" below."""
+    """inaccuracy (5 points or more), mistake (10), blunder (20) or major blunder (50)."""
     best: Line
     reply: Line | None
 
