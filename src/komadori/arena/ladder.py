@@ -165,8 +165,9 @@ class Ladder:
         self, name: str, spec: str, anchor_elo: float | None = None, note: str = ""
     ) -> LadderPlayer:
         """Add a player. Raises LadderError if the name is taken, and PlayerSpecError, also if the
-        player is known not to support the ladder's limits or openings."""
-        from komadori.players import fingerprint
+        player is known not to support the ladder's limits or openings, or if its network, weights
+        or program doesn't exist: nothing removes a player."""
+        from komadori.players import check_files, fingerprint
 
         if not name.strip() or not name.isprintable():
             raise LadderRequestError(f"{name!r} is no name: it must be printable and not blank")
@@ -174,6 +175,7 @@ class Ladder:
             raise LadderRequestError(f"{name}: a rating is a finite number")
         starts = {opening.sfen for opening in self.settings.openings}
         check_players(self.settings.conditions, [spec], starts)
+        check_files(spec)
         files = json.dumps(fingerprint(spec))
         self._insert_player(name, spec, files, anchor_elo, note)
         return self.player(name)

@@ -9,7 +9,7 @@ its kind needs.
 
 from __future__ import annotations
 
-from komadori.players.fingerprint import fingerprint
+from komadori.players.fingerprint import check_files, fingerprint
 from komadori.players.player import Decision, OptionRange, Player, Tunable
 from komadori.players.spec import KINDS, PlayerSpec, PlayerSpecError
 from komadori.wording import check_type
@@ -23,6 +23,7 @@ __all__ = [
     "PlayerSpecError",
     "Tunable",
     "check",
+    "check_files",
     "fingerprint",
     "make",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
-from komadori.players.spec import PlayerSpec
+from komadori.players.spec import PlayerSpec, PlayerSpecError
 from komadori.search.alphabeta import EVALUATIONS
 from komadori.usi.client import find_program, program_folder, split_words
 from komadori.usi.models import ModelNotFoundError, defaults_file, find_model, is_fake
@@ -27,6 +27,29 @@ def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
     check_type("spec", spec, str, PlayerSpec)
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
     return {str(path): _digest(path) for path in sorted(set(_files(parsed)))}
+
+
+def check_files(spec: str | PlayerSpec) -> None:
+    """Raise PlayerSpecError if a player's network, weights or program doesn't exist."""
+    check_type("spec", spec, str, PlayerSpec)
+    parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
+    if parsed.kind in ("model", "policy", "one-ply"):
+        name = parsed.argument
+        if is_fake(name) or Path(name).exists():
+            return
+        try:
+            find_model(name)
+        except ModelNotFoundError as error:
+            raise PlayerSpecError(str(error)) from error
+    elif parsed.kind == "alphabeta":
+        own = parsed.own_options
+        weights = own.get("weights") or own.get("EvalFile")
+        if weights and not Path(weights).exists():
+            raise PlayerSpecError(f"no weights {weights}")
+    elif parsed.argument or parsed.kind not in ("material", "random"):
+        program = split_words(parsed.argument or parsed.kind)[0]
+        if find_program(program) is None:
+            raise PlayerSpecError(f"no program {program!r} found")
 
 
 def _files(spec: PlayerSpec) -> Iterator[Path]:
