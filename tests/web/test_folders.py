@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from web_pages import make_server
 
+from komadori.cli.web import command
 from komadori.web.folders import Folders
 from komadori.web.lab_pages import LabPages
 
@@ -52,6 +54,33 @@ def test_names_that_no_message_can_hold_are_shown_with_symbols(tmp_path: Path) -
             assert log.json()["total"] == 1, log.text
         names = {model["id"] for model in client.get("/api/models").json()}
         assert names >= set(scan.model_files)
+
+
+@pytest.mark.parametrize(
+    "card", ["[1]", "null", '"x"', "[" * 100_000, "{", '{"net": {"family": 5}}', '{"net": []}']
+)
+def test_an_odd_card_hides_no_other_model(card: str, tmp_path: Path) -> None:
+    (tmp_path / "sound.onnx").write_bytes(b"")
+    (tmp_path / "odd.onnx").write_bytes(b"")
+    (tmp_path / "odd.json").write_text(card)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "model.json").write_text(card)
+    (tmp_path / "folder" / "model.safetensors").write_bytes(b"")
+    with make_server(tmp_path) as client:
+        answer = client.get("/api/models")
+    assert answer.status_code == 200
+    assert "sound.onnx" in {model["id"] for model in answer.json()}
+
+
+@pytest.mark.parametrize("card", ["[1]", "null", "[" * 100_000, "{", b"\xff"])
+def test_the_damaged_card_of_the_given_model_is_named(card: str | bytes, tmp_path: Path) -> None:
+    model = tmp_path / "odd.onnx"
+    model.write_bytes(b"")
+    model.with_suffix(".json").write_bytes(card if isinstance(card, bytes) else card.encode())
+    options = ["--model", str(model), "--library", str(tmp_path / "library"), "--no-browser"]
+    found = CliRunner().invoke(command, [str(tmp_path), *options])
+    assert found.exit_code == 1
+    assert f"{model.with_suffix('.json')}: no model's card: " in found.output
 
 
 def test_runs_of_linear_evaluations_have_steps(tmp_path: Path) -> None:

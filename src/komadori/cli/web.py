@@ -64,7 +64,10 @@ def command(
         raise click.UsageError(f"--player: {error}") from error
     name = str(Path(model).resolve()) if model and Path(model).exists() else model
     places = Folders(folders or (Path.cwd(),))
-    models = Models(places, name, threads)
+    try:
+        models = Models(places, name, threads)
+    except (ValueError, OSError) as error:  # of the default's card
+        raise click.ClickException(str(error)) from error
     if model and models.default() is None:
         raise click.ClickException(f"no model {model}")
     try:

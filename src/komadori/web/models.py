@@ -212,9 +212,14 @@ def _default_entry(name: str) -> tuple[ModelInfo, str] | None:
 def _info(path: Path, model_id: str, run: str | None) -> ModelInfo:
     """Read a model's card, if it has one. Raises OSError or ValueError if the card is damaged."""
     card_path = path / CARD_FILE if path.is_dir() else path.with_suffix(".json")
-    card = parse_encodable(card_path.read_text(encoding="utf-8")) if card_path.is_file() else {}
+    try:
+        card = parse_encodable(card_path.read_text(encoding="utf-8")) if card_path.is_file() else {}
+        if not isinstance(card, dict):
+            raise ValueError("a JSON object is expected")
+    except ValueError as error:
+        raise ValueError(f"{card_path}: no model's card: {error}") from error
     net = card.get("net")
-    family = net.get("family", "") if isinstance(net, dict) else ""
+    family = str(net.get("family", "")) if isinstance(net, dict) else ""
     features = str(card.get("features", ""))
     step = path.name.removeprefix("step-")
     return ModelInfo(
