@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import resource
+import shutil
 import signal
 import sqlite3
 from dataclasses import replace
@@ -349,3 +351,37 @@ def test_nothing_is_worth_minus_nothing(
     monkeypatch.setattr(Ladder, "fit", lambda self: replace(fit(self), first_move_elo=elo))
     done = CliRunner().invoke(group, ["ladder", "show", str(path)])
     assert f"Black is worth {shown} Elo;" in done.output
+
+
+def test_a_ladder_that_a_killed_process_left_half_written_is_read(
+    played: Path, tmp_path: Path
+) -> None:
+    """As the browser reads it: without changing the file."""
+    database = sqlite3.connect(played, isolation_level=None)
+    database.execute("PRAGMA cache_size = 5")  # so that pages are written before the commit
+    database.execute("BEGIN IMMEDIATE")
+    database.execute("UPDATE games SET winner = 'draw', record = record || ' '")
+    left, journal = tmp_path / "left.db", tmp_path / "left.db-journal"
+    shutil.copyfile(played, left)
+    shutil.copyfile(f"{played}-journal", journal)
+    database.execute("ROLLBACK")
+    database.close()
+    before = left.read_bytes(), journal.read_bytes()
+    with Ladder(played) as ladder, Ladder(left, reads_only=True) as found:
+        assert found.tallies() == ladder.tallies()
+        assert [game.moves for game in found.games()] == [game.moves for game in ladder.games()]
+    assert (left.read_bytes(), journal.read_bytes()) == before
+    victim = tmp_path / "victim"
+    victim.write_text("x")
+    name = os.fsencode(victim)
+    journal.write_bytes(
+        before[1]
+        + bytes(4)
+        + name
+        + len(name).to_bytes(4, "big")
+        + (sum(name) & 0xFFFFFFFF).to_bytes(4, "big")
+        + bytes.fromhex("d9d505f920a163d7")
+    )
+    with pytest.raises(LadderError, match="several databases"):
+        Ladder(left, reads_only=True)
+    assert victim.exists()

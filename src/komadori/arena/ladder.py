@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import shutil
 import sqlite3
 import tempfile
 import time
@@ -55,6 +56,9 @@ CREATE TABLE games (
 CREATE INDEX games_by_players ON games (black, white);
 """
 
+#: The end of a journal that names a super-journal (SQLite, Database File Format, 3.1).
+_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
+
 #: Openings played by each pair of players before any repeats.
 RANDOM_OPENINGS = 500
 
@@ -89,6 +93,14 @@ class LadderPlayer:
     added: str
 
 
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    where = f"{path.resolve().as_uri()}?mode={mode}"
+    database = sqlite3.connect(where, timeout=60.0, isolation_level=None, uri=True)
+    database.row_factory = sqlite3.Row
+    database.execute("PRAGMA foreign_keys = ON")
+    return database
+
+
 def make_settings(
     conditions: Conditions, openings: str = "", opening_plies: int | None = None, seed: int = 0
 ) -> Settings:
@@ -107,18 +119,20 @@ class Ladder:
     """A ladder file; a context manager."""
 
     def __init__(self, path: Path | str, *, reads_only: bool = False) -> None:
-        """Open a ladder. Raises LadderError for other files."""
+        """Open a ladder. Raises LadderError for other files.
+
+        reads_only: the file isn't changed, not even to undo what a killed process left half
+        written; then a copy is read.
+        """
         self.path = Path(path)
         if not self.path.is_file():
             raise LadderError(
                 f"{path}: no such ladder; `komadori ladder new` makes one"
             ) from no_such_file(path)
-        where = f"{self.path.resolve().as_uri()}?mode={'ro' if reads_only else 'rw'}"
-        self._database = sqlite3.connect(where, timeout=60.0, isolation_level=None, uri=True)
-        self._database.row_factory = sqlite3.Row
+        self._copies = contextlib.ExitStack()
+        self._database = _connect(self.path, "ro" if reads_only else "rw")
         try:
-            self._database.execute("PRAGMA foreign_keys = ON")
-            rows = self._database.execute("SELECT key, value FROM settings").fetchall()
+            rows = self._settings_rows(reads_only)
             found = {row["key"]: parse_json(row["value"]) for row in rows}
             if found["format"] != FORMAT:
                 raise LadderError(f"{path}: a ladder of format {found['format']}, not {FORMAT}")
@@ -128,7 +142,7 @@ class Ladder:
                 found["opening_source"],
             )
         except (sqlite3.DatabaseError, KeyError, TypeError, ValueError) as error:
-            self._database.close()
+            self.close()
             if isinstance(error, LadderError):
                 raise
             raise LadderError(f"{path}: not a ladder ({error})") from error
@@ -158,6 +172,34 @@ class Ladder:
 
     def close(self) -> None:
         self._database.close()
+        self._copies.close()
+
+    def _settings_rows(self, reads_only: bool) -> list[sqlite3.Row]:
+        """Return the rows of settings; where the file must be mended first, of a mended copy."""
+        query = "SELECT key, value FROM settings"
+        try:
+            return self._database.execute(query).fetchall()
+        except sqlite3.OperationalError as error:
+            if not reads_only or error.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
+                raise
+        self._database.close()
+        self._database = _connect(self._copy_of_unfinished(), "rw")
+        return self._database.execute(query).fetchall()
+
+    def _copy_of_unfinished(self) -> Path:
+        """Copy the file and its rollback journal. Raises LadderError for the journal of several
+        databases: undoing it would delete files that it names."""
+        path = self.path.resolve()  # SQLite's journals lie beside the file, not beside a link
+        journal = path.with_name(f"{path.name}-journal")
+        folder = Path(self._copies.enter_context(tempfile.TemporaryDirectory()))
+        try:
+            content = journal.read_bytes()
+            if content.endswith(_SUPER_JOURNAL):
+                raise LadderError(f"{journal}: a transaction of several databases")
+            (folder / "ladder.db-journal").write_bytes(content)
+            return Path(shutil.copyfile(path, folder / "ladder.db"))
+        except OSError as error:
+            raise LadderError(f"{self.path}: can't be copied ({error})") from error
 
     # ---- players
 

@@ -49,7 +49,7 @@ class Ladders:
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
         self._lock = threading.Lock()
-        self._cache: dict[str, tuple[tuple[float, int], _Contents | None]] = {}
+        self._cache: dict[str, tuple[tuple[float, int], _Contents]] = {}
 
     def infos(self) -> list[LadderInfo]:
         """Return all ladders, newest first."""
@@ -93,7 +93,10 @@ class Ladders:
         stamp = (stat.st_mtime, stat.st_size)
         with self._lock:
             if name not in self._cache or self._cache[name][0] != stamp:
-                self._cache[name] = (stamp, _read(name, path))
+                contents = _read(name, path)
+                if contents is None:  # tried again: a process may have mended it
+                    return None
+                self._cache[name] = (stamp, contents)
             return self._cache[name][1]
 
 
