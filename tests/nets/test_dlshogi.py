@@ -126,6 +126,13 @@ def check(found, weights, activation, names, wide=False, constant=57):
     assert card.labels == "2187"
 
 
+def test_a_small_file_does_not_unpack_to_gigabytes(tmp_path):
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, a=np.zeros(1 << 26, np.float32))
+    with pytest.raises(nets.ModelFileError, match=r"bomb\.npz: broken: a: larger than"):
+        nets.import_dlshogi(path)
+
+
 @pytest.mark.parametrize(("activation", "function"), [("relu", F.relu), ("swish", F.silu)])
 @pytest.mark.parametrize(("constant", "features"), [(57, "dlshogi"), (119, "dlshogi-119")])
 def test_blocks(tmp_path, activation, function, constant, features):

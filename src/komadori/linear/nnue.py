@@ -40,9 +40,10 @@ from komadori.linear.regression import (
 )
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import TwoPieceWeights
-from komadori.linear.weights_file import DAMAGE, read_array
+from komadori.linear.weights_file import DAMAGE
 from komadori.linear.windows import PositionWindows
 from komadori.model_folder import LEARNER_STATE
+from komadori.npz_file import read_array
 from komadori.typed_settings import at_least, at_most, one_of, positive
 
 LEAVES = ("own", "root")

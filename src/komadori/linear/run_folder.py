@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from komadori.atomic import atomic_writer, check_writable, write_text
 from komadori.json_file import parse_table, read_table
-from komadori.linear.weights_file import DAMAGE, read_array
+from komadori.linear.weights_file import DAMAGE
 from komadori.model_folder import LEARNER_STATE, has_learner_state
+from komadori.npz_file import read_array
 from komadori.run_lock import RunLock
 from komadori.wording import no_such_file, setting, what_is_wrong
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import lzma
-import math
 import struct
 import tokenize
 import zipfile
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.atomic import atomic_writer
+from komadori.npz_file import read_array
 
 #: What numpy raises for an .npz file that is damaged, of another kind or without an array; a
 #: missing password and an unknown compression are a RuntimeError. A member that is no array is
@@ -34,21 +34,6 @@ DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
-
-
-def read_array(file: Any, name: str, max_bytes: int) -> NDArray[Any]:
-    """Read an array of an open .npz file (`np.load`) unless its header claims a larger size.
-
-    A small file can claim, and unpack to, any size. Raises one of `DAMAGE`, OSError.
-    """
-    with file.zip.open(f"{name}.npy") as member:
-        if np.lib.format.read_magic(member) != (1, 0):  # others have headers of up to 4 GB
-            raise ValueError(f"{name}: another version of the array format")
-        shape, _, dtype = np.lib.format.read_array_header_1_0(member)
-    if math.prod(shape) * dtype.itemsize > max_bytes:
-        raise ValueError(f"{name}: larger than {max_bytes:,} bytes")
-    array: NDArray[Any] = file[name]
-    return array
 
 
 class WeightsError(ValueError):

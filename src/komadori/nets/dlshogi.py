@@ -30,6 +30,7 @@ from komadori.nets.network import Interface, Network
 from komadori.nets.registry import NetConfig, build
 from komadori.nets.resnet import ResNetConfig
 from komadori.nets.wide_resnet import WideResNetConfig
+from komadori.npz_file import read_array
 from komadori.wording import names_arguments
 
 #: Planes of the second input to our feature tables.
@@ -47,6 +48,8 @@ _CHAINER = {
     "avg_var": "running_var",
     "N": "num_batches_tracked",
 }
+#: Most bytes per byte of an npz file; weights hardly compress.
+_UNPACKED_BYTES = 64
 
 Weights = Mapping[str, Tensor]
 
@@ -111,10 +114,13 @@ def _read(path: Path, part: str) -> dict[str, Tensor]:
 
 def _read_npz(path: Path) -> dict[str, Tensor]:
     weights = {}
+    left = _UNPACKED_BYTES * path.stat().st_size
     with np.load(path, allow_pickle=False) as arrays:
         for key in arrays:
             *names, last = key.split("/")
-            tensor = torch.from_numpy(np.asarray(arrays[key]))
+            array = read_array(arrays, key, left)
+            left -= array.nbytes
+            tensor = torch.from_numpy(np.asarray(array))
             weights[".".join((*names, _CHAINER.get(last, last)))] = tensor
     return weights
 
