@@ -366,7 +366,7 @@ test('of a record with an illegal move, the moves before it are opened', async (
   expect(game.mainLine()[1].comment).toBe('good');
   expect(game.headers).toMatchObject({ black: 'A', place: 'Tokyo' });
   const place = await mount(Notices);
-  expect(place.textContent).toContain('line 7: not legal');
+  expect(place.textContent).toContain('Skipped in bad.kif: line 7: not legal');
   serve({}); // the server finds no game in it either
   expect(await readFiles([new File([kif], 'bad.kif')])).toEqual([]);
 });

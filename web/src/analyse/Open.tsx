@@ -31,12 +31,12 @@ async function readRecord(record: Blob, name: string, title = name): Promise<Gam
   const read = await parse(record, name).catch(() => undefined);
   if (!damage) {
     if (read?.games.length === sound.length) sound.forEach((tree, i) => applyRecorded(tree, read.games[i]));
-    tellSkipped(skipped);
+    tellSkipped(title, skipped);
     return sound;
   }
   const games = read?.games.filter(g => g.moves.length) ?? [];
   if (!games.length && !sound.length) throw damage;
-  tellSkipped([...(games.length ? read!.skipped : [damage.message]), ...skipped]);
+  tellSkipped(title, [...(games.length ? read!.skipped : [damage.message]), ...skipped]);
   if (!games.length) return sound;
   let next = 0; // the first of the sound games that isn't used
   return games.map((g, i) => {
@@ -49,8 +49,8 @@ async function readRecord(record: Blob, name: string, title = name): Promise<Gam
   });
 }
 
-function tellSkipped(reasons: string[]): void {
-  for (const reason of reasons.slice(0, 3)) notify(t('open.skipped', { reason }), 'bad');
+function tellSkipped(name: string, reasons: string[]): void {
+  for (const reason of reasons.slice(0, 3)) notify(t('open.skipped', { name, reason }), 'bad');
 }
 
 const isSame = (tree: GameTree, { black, white, moves }: ReadGame): boolean =>

@@ -547,7 +547,7 @@ export const en = {
   'metric.rate': 'learning rate',
   'metric.samples_per_s': 'positions per s',
   'metric.gradient_norm': 'gradient norm',
-  'open.skipped': 'Skipped: {reason}',
+  'open.skipped': 'Skipped in {name}: {reason}',
   'error.bad_message': "The server does not understand the page's request: {detail}",
   'error.bad_position': 'The position is not valid: {detail}',
   'error.illegal_move': 'This move is not legal: {detail}',

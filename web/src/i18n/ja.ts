@@ -549,7 +549,7 @@ export const ja: Record<keyof typeof en, string> = {
   'metric.rate': '学習率',
   'metric.samples_per_s': '毎秒の局面数',
   'metric.gradient_norm': '勾配のノルム',
-  'open.skipped': 'スキップ：{reason}',
+  'open.skipped': '「{name}」でスキップ：{reason}',
   'error.bad_message': 'サーバーがページの要求を解釈できません（{detail}）',
   'error.bad_position': '局面が正しくありません（{detail}）',
   'error.illegal_move': 'その手は指せません（{detail}）',

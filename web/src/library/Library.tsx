@@ -90,7 +90,7 @@ export function Library() {
         const known = read.games.length - added;
         if (added) notify(t('library.imported', { n: added, name: file.name }));
         if (known) notify(t('library.known', { n: known, name: file.name }));
-        for (const line of read.skipped.slice(0, 3)) notify(t('open.skipped', { reason: line }), 'bad');
+        for (const line of read.skipped.slice(0, 3)) notify(t('open.skipped', { name: file.name, reason: line }), 'bad');
       } catch (e) {
         notify(t('open.failed', { name: file.name, reason: explain(e as Error) }), 'bad');
       }
