@@ -52,7 +52,8 @@ class Journal:
         lines, size = self._read(header)
         try:
             if not self.is_resumed:
-                self.path.write_text(header + "\n", encoding="utf-8")
+                with atomic_writer(self.path) as file:  # a torn header would be no journal's
+                    file.write(header.encode() + b"\n")
             elif size is not None:
                 os.truncate(self.path, size)
             else:
@@ -112,6 +113,7 @@ class Journal:
         self.close()
 
 
+@names_arguments
 def is_journal(path: Path) -> bool:
     """Return whether a file is a journal of any settings. Raises OSError."""
     with path.open("rb") as file, contextlib.suppress(ValueError):
