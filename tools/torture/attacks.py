@@ -218,7 +218,12 @@ def races(inputs: Path, folder: Path, _rng: random.Random, target: str) -> None:
     both = [start_target(target, inputs, folder) for _ in range(2)]
     messages = [wait_for_exit(process, target) for process in both]
     codes = [process.returncode for process in both]
-    refused = [number for number, text in enumerate(messages) if "in use by" in text]
+    refused = [
+        number
+        for number, text in enumerate(messages)
+        # A run that isn't resumed refuses the folder of one that has saved a state, or has ended.
+        if "in use by" in text or (COMMANDS[target].resume and "holds a run already" in text)
+    ]
     wrong = [
         number
         for number, code in enumerate(codes)
