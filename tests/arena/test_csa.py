@@ -456,10 +456,15 @@ class FloodingServer:
                 connection.sendall(f"{last}\n".encode() * 1000)
 
 
-def test_an_endless_summary_is_an_error(caplog: pytest.LogCaptureFixture) -> None:
-    server = FloodingServer("LOGIN:one OK", "BEGIN Game_Summary", "BEGIN Position", "P1")
+@pytest.mark.parametrize(
+    ("line", "limit"), [("P1", "10,000 lines"), ("P1" + 10_000 * "*", "1,048,576 characters")]
+)
+def test_an_endless_summary_is_an_error(
+    line: str, limit: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = FloodingServer("LOGIN:one OK", "BEGIN Game_Summary", "BEGIN Position", line)
     assert CsaClient(server.account, make("random")).play(1, Waits(1)) == []
-    assert "the game's summary has more than 10,000 lines" in caplog.text
+    assert f"the game's summary has more than {limit}" in caplog.text
 
 
 def test_few_lines_of_a_flood_are_stored_and_its_threads_end() -> None:

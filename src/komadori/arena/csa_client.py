@@ -54,9 +54,10 @@ SHORT_GAME_S, SHORT_GAME_MOVES = 5.0, 10
 #: Maximum time per move in a record: a day.
 MAX_RECORD_MS = 24 * 3600 * 1000
 
-#: Maximum number of unread lines, and of lines in a game's summary.
+#: Maximum number of unread lines, and of lines and characters in a game's summary.
 MAX_WAITING = 1000
 MAX_SUMMARY = 10_000
+MAX_SUMMARY_CHARACTERS = 1 << 20
 
 #: Maximum length of a game's id in its file name.
 MAX_FILE_NAME = 100
@@ -303,11 +304,17 @@ class CsaClient:
             if connection.read() != "BEGIN Game_Summary":
                 continue
             lines: list[str] = []
+            length = 0
             while (line := connection.read()) != "END Game_Summary":
                 lines.append(line)
+                length += len(line)
                 if len(lines) > MAX_SUMMARY:
                     raise CsaProtocolError(
                         f"the game's summary has more than {MAX_SUMMARY:,} lines"
+                    )
+                if length > MAX_SUMMARY_CHARACTERS:
+                    raise CsaProtocolError(
+                        f"the game's summary has more than {MAX_SUMMARY_CHARACTERS:,} characters"
                     )
             summary = parse_summary(lines)
             connection.send(f"AGREE {summary.game_id}".rstrip())
