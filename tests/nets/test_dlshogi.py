@@ -249,6 +249,20 @@ def test_command(tmp_path):
     assert CliRunner().invoke(group, [*arguments, "--force"]).exit_code == 0
 
 
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+def test_a_file_of_the_model_folder_is_kept(tmp_path, name):
+    torch.save({"model": blocks_form()}, tmp_path / "c.pth")
+    foreign = tmp_path / "m" / name  # other programs name their weights so, too
+    foreign.parent.mkdir()
+    foreign.write_bytes(b"another program's")
+    arguments = ["import", str(tmp_path / "c.pth"), "-o", str(foreign.parent)]
+    refused = CliRunner().invoke(group, arguments)
+    assert refused.exit_code == 2
+    assert "holds a model already; --force replaces it" in refused.output
+    assert [*foreign.parent.iterdir()] == [foreign]
+    assert foreign.read_bytes() == b"another program's"
+
+
 @pytest.mark.parametrize(
     ("name", "data"),
     [

@@ -9,7 +9,7 @@ import click
 
 from komadori.cli.console import next_command, say
 from komadori.cli.outputs import OutputFolder
-from komadori.model_folder import CARD_FILE
+from komadori.model_folder import CARD_FILE, WEIGHTS_FILE
 
 #: Suffixes of models of `komadori export`.
 EXPORTED = (".onnx", ".xml")
@@ -66,7 +66,7 @@ def command(
     source = _find(source)
     if folder.exists() and not folder.is_dir():
         raise click.UsageError(f"{folder} is a file; name a folder with --out")
-    if (folder / CARD_FILE).exists() and not force:
+    if any((folder / name).exists() for name in (CARD_FILE, WEIGHTS_FILE)) and not force:
         raise click.UsageError(f"{folder} holds a model already; --force replaces it")
     if source.suffix in EXPORTED:
         if part or activation or eval_coef:
