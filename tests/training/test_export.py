@@ -5,8 +5,10 @@ import tempfile
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
 
 from komadori import nets, training
+from komadori.cli._group import group
 
 onnx = pytest.importorskip("onnx")
 
@@ -104,3 +106,15 @@ def test_an_export_needs_no_temporary_folder(model, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "mkdtemp", fail)
     training.export(model, tmp_path / "m.onnx")
     assert (tmp_path / "m.onnx").exists()
+
+
+@pytest.mark.parametrize("options", [["-o", "model.onnx"], ["--int8", "-o", "model.xml"]])
+def test_an_export_keeps_the_card_of_its_source(model, options):
+    """The card of model.onnx would have the name of the model folder's."""
+    before = (model / "model.json").read_bytes()
+    *others, name = options
+    arguments = ["export", str(model), *others, str(model / name), "--force", "--name", "other"]
+    refused = CliRunner().invoke(group, arguments)
+    assert refused.exit_code == 2
+    assert f"{model / 'model.json'} is an input; writing there would destroy it" in refused.output
+    assert (model / "model.json").read_bytes() == before

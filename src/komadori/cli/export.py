@@ -13,6 +13,7 @@ from komadori.cli.console import say
 from komadori.cli.given import first_given
 from komadori.cli.outputs import IsKind, begins_with, check_outputs, force_option
 from komadori.extras import install_line
+from komadori.model_folder import CARD_FILE, WEIGHTS_FILE, find_model
 
 
 @click.command()
@@ -89,7 +90,7 @@ def command(
             raise click.UsageError(f"{source} is an ONNX file already; --int8 quantises it")
         raise click.UsageError(f"{source} is a file; SOURCE is a run or a checkpoint, both folders")
     output = output or Path(f"{stem}.onnx")
-    check_outputs(_kinds(output, ".json"), (), force=force)
+    check_outputs(_kinds(output, ".json"), _inputs(source, ()), force=force)
     _export_onnx(source, output, name)
 
 
@@ -107,7 +108,11 @@ def _kinds(output: Path, *beside: str) -> dict[Path, tuple[str, IsKind]]:
 def _inputs(source: Path, data: tuple[str, ...]) -> list[Path]:
     from komadori.cli.sample_files import find_files
 
-    files = [source, source.with_suffix(".json")] if source.is_file() else []
+    if source.is_file():
+        files = [source, source.with_suffix(".json")]
+    else:
+        folder = find_model(source)
+        files = [folder / CARD_FILE, folder / WEIGHTS_FILE] if folder else []
     return files + (find_files(data) if data else [])
 
 
