@@ -73,7 +73,7 @@ def test_files_of_others_are_kept(tmp_path: Path) -> None:
     for name in ("training/notes.txt", "match-notes/one.txt"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("mine")
-    for name in ("summary.json", "index.html"):
+    for name in ("summary.json", "index.html", "model.onnx", "model.json", "untrained.onnx"):
         for text in ('{"mine": 1}', "mine"):
             (tmp_path / name).write_text(text)
             refused = CliRunner().invoke(command, ["--out", str(tmp_path)])

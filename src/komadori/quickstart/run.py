@@ -21,6 +21,7 @@ from komadori import __version__, arena, inference, records, training
 from komadori.atomic import write_text
 from komadori.encoding import encode_planes, move_probabilities
 from komadori.json_file import read_table
+from komadori.model_folder import CARD_FILE
 from komadori.nets import short_name
 from komadori.quickstart.page import Candidate, MatchView, Page, PositionView, render
 from komadori.report.run_page import curves
@@ -33,6 +34,8 @@ from komadori.wording import counted, duration, names_arguments
 PIECE_STYLES: tuple[PieceStyle, ...] = ("western", "kanji")
 
 _SUMMARY = "summary.json"
+#: The exported networks and their cards.
+_EXPORTED = ("untrained.onnx", "untrained.json", "model.onnx", "model.json")
 
 #: Significance level of the matches (`arena`).
 SIGNIFICANCE = 0.05
@@ -137,7 +140,7 @@ def run(
     """Train, export, play and write the page, all in `folder`.
 
     run_config: the bundled one by default. Raises InUseError if another process uses the folder,
-    FileExistsError if it holds a summary or a page of something else.
+    FileExistsError if it holds a summary, a page or a network of something else.
     """
     with RunLock(folder):
         return _run(folder, settings, observer or Observer(), run_config)
@@ -187,12 +190,14 @@ def _run(
 def _clear_finished(folder: Path) -> None:
     """Remove the results of a finished quickstart; an interrupted one is kept and resumed.
 
-    Raises FileExistsError for a summary or a page of something else.
+    Raises FileExistsError for a summary, a page or a network of something else.
     """
     summary, page = folder / _SUMMARY, folder / "index.html"
     if not summary.exists():
-        if page.exists():
-            raise _of_others(page)
+        is_begun = (folder / "untrained" / CARD_FILE).exists()  # it is written first
+        for path in [page, *([] if is_begun else (folder / name for name in _EXPORTED))]:
+            if path.exists():
+                raise _of_others(path)
         return
     try:
         is_own = {"settings", "metrics", "matches"} <= read_table(summary).keys()
