@@ -541,3 +541,30 @@ def test_sources_are_files_folders_and_patterns(
     assert nothing.exit_code == 2
     assert "nosuch*.hcpe: no such file" in nothing.output
     assert not Path(out).exists()
+
+
+@pytest.mark.parametrize("name", ["000000.hcpe3.xz", "000003.json"])
+def test_a_folder_with_segments_of_something_else_is_refused(
+    name: str, source: Path, tmp_path: Path
+) -> None:
+    """Above all one of the sources: its first segment would replace it."""
+    folder = tmp_path / "games"
+    folder.mkdir()
+    foreign = folder / name
+    if foreign.suffix == ".xz":
+        records.write_games(foreign, some_games(3))
+    else:
+        foreign.write_text("{}")
+    before = foreign.read_bytes()
+    reading = folder if foreign.suffix == ".xz" else source
+    expected = f"Error: {foreign} is not of a run in this folder; choose another folder\n"
+    for words in (
+        ["relabel", reading, "--by", MODEL],
+        ["nearby", reading, "--search", "nodes=5"],
+        ["teacher", "--games", 1, "--nodes", 5],
+        ["selfplay", "--model", MODEL, "--games", 2, "--playouts", 2],
+    ):
+        refused = CliRunner().invoke(group, ["generate", *map(str, words), "-o", str(folder)])
+        assert (refused.exit_code, refused.output.endswith(expected)) == (1, True), refused.output
+        assert foreign.read_bytes() == before
+        assert not (folder / "settings.json").exists()

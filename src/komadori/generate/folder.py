@@ -86,6 +86,8 @@ class FolderError(ValueError):
 
 # ---- journals
 
+#: Names of files that segments write, complete ones or in progress.
+_SEGMENT_FILE = re.compile(r"[0-9]{6,}\.(hcpe3?\.xz|json|journal)")
 _FRAME = struct.Struct("<4sII")  # magic, bytes that follow, their crc32
 _MAGIC = b"KGJ1"
 _FACTS = struct.Struct("<QQBBBHHHHQII")
@@ -273,6 +275,15 @@ def holds_no_work(folder: Path) -> bool:
     return all(name.startswith(LOCK_FILE) for name in names)
 
 
+def check_new(folder: Path) -> None:
+    """Raise FolderError if a folder without settings holds a file, such as a source, that a segment
+    would replace.
+    """
+    for path in sorted(folder.iterdir()):
+        if _SEGMENT_FILE.fullmatch(path.name):
+            raise FolderError(f"{path} is not of a run in this folder; choose another folder")
+
+
 @names_arguments
 class GameFolder:
     """Exclusive access to a folder of games: a context manager that holds its lock."""
@@ -312,6 +323,8 @@ class GameFolder:
                 return int(stored["segment_games"])
             if not holds_no_work(self.path):
                 raise FolderError(conflict)
+        else:
+            check_new(self.path)
         about = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,

@@ -21,6 +21,7 @@ from komadori._core.records import HCPE3_MAX_PLIES
 from komadori.generate.file_sizes import changed_file, parse_sizes, sizes_of
 from komadori.generate.folder import (
     FolderError,
+    check_new,
     holds_no_work,
     other_format,
     settings_conflict,
@@ -191,6 +192,8 @@ class SegmentFolder(Generic[C]):
                 return
             if not holds_no_work(self.path):
                 raise FolderError(conflict)
+        else:
+            check_new(self.path)
         about = {"format": FORMAT, "format_version": FORMAT_VERSION, "settings": card}
         atomic.write_text(settings, json.dumps(about, indent=2) + "\n")
 
