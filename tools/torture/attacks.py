@@ -197,6 +197,8 @@ FOLDERS = [
     for name in WRITERS
     if name not in FILES and (COMMANDS[name].is_long or COMMANDS[name].check)
 ]
+#: Commands whose first output is a folder that they make.
+MAKES_FOLDER = [name for name in WRITERS if name not in FILES and not COMMANDS[name].copies]
 LONG = [name for name, command in COMMANDS.items() if command.is_long]
 TERMINATING = [name for name, command in COMMANDS.items() if command.terminates]
 
@@ -313,6 +315,25 @@ def kept(inputs: Path, folder: Path, _rng: random.Random, target: str) -> None:
         for word in words
     ]
     _check_refused(words, folder, [source], Path(input_files[0]).read_bytes())
+
+
+def foreign(inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
+    """A file of something else in the output's folder, with the name of one that the command writes
+    there: it is kept, whether the command ends with one error line or without it."""
+    words = [word for word in arguments(target, inputs) if word != "--force"]
+    wait_for_exit(start(words, folder), target)
+    out = folder / COMMANDS[target].writes[0]
+    names = sorted(p.name for p in out.iterdir() if p.is_file() and not p.name.startswith("."))
+    for name in rng.sample(names, min(3, len(names))):
+        shutil.rmtree(out)
+        out.mkdir()
+        (out / name).write_bytes(b"a diary\n")
+        process = start(words, folder)
+        messages = wait_for_exit(process, target)
+        if not (out / name).is_file() or (out / name).read_bytes() != b"a diary\n":
+            raise ViolationError(f"{out.name}/{name}: replaced")
+        if process.returncode and sum("Error" in x for x in messages.splitlines()) != 1:
+            raise ViolationError(f"{process.returncode}: {messages[-400:]}")
 
 
 def _check_refused(words: list[str], folder: Path, files: list[Path], content: bytes) -> None:
@@ -608,6 +629,7 @@ CLASSES: dict[str, Attack] = {
     "disks": Attack(disks, WRITERS),
     "readonly": Attack(readonly, WRITERS),
     "kept": Attack(kept, [n for n, c in COMMANDS.items() if c.writes and not c.copies]),
+    "foreign": Attack(foreign, MAKES_FOLDER),
     "signals": Attack(signals, LONG),
     "exits": Attack(exits),
     "junk": Attack(junk, list(COMMANDS)),
