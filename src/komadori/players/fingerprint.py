@@ -11,6 +11,7 @@ from komadori.players.spec import PlayerSpec, PlayerSpecError
 from komadori.search.alphabeta import EVALUATIONS
 from komadori.usi.client import find_program, program_folder, split_words
 from komadori.usi.models import ModelNotFoundError, defaults_file, find_model, is_fake
+from komadori.usi.options import EvaluationOptions
 from komadori.wording import check_type
 
 #: Suffixes of a model's files; others of its name, such as records, aren't parts of it.
@@ -34,22 +35,36 @@ def check_files(spec: str | PlayerSpec) -> None:
     check_type("spec", spec, str, PlayerSpec)
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
     if parsed.kind in ("model", "policy", "one-ply"):
-        name = parsed.argument
-        if is_fake(name) or Path(name).exists():
-            return
-        try:
-            find_model(name)
-        except ModelNotFoundError as error:
-            raise PlayerSpecError(str(error)) from error
+        if not Path(parsed.argument).exists():
+            _check_model(parsed.argument)
     elif parsed.kind == "alphabeta":
-        own = parsed.own_options
-        weights = own.get("weights") or own.get("EvalFile")
-        if weights and not Path(weights).exists():
-            raise PlayerSpecError(f"no weights {weights}")
+        _check_alphabeta_files(parsed)
     elif parsed.argument or parsed.kind not in ("material", "random"):
         program = split_words(parsed.argument or parsed.kind)[0]
         if find_program(program) is None:
             raise PlayerSpecError(f"no program {program!r} found")
+
+
+def _check_model(name: str) -> None:
+    try:
+        find_model(name)
+    except ModelNotFoundError as error:
+        raise PlayerSpecError(str(error)) from error
+
+
+def _check_alphabeta_files(spec: PlayerSpec) -> None:
+    from komadori.players.searching import options_of
+
+    chosen = options_of(spec).group(EvaluationOptions)
+    if chosen.weights and not Path(chosen.weights).exists():
+        raise PlayerSpecError(f"no weights {chosen.weights}")
+    needs_weights = EVALUATIONS[chosen.evaluation] is None and chosen.evaluation != "material"
+    if needs_weights and not chosen.weights:
+        raise PlayerSpecError(
+            f"alphabeta: the evaluation {chosen.evaluation} needs a file of weights"
+        )
+    if chosen.policy_model:
+        _check_model(chosen.policy_model)
 
 
 def _files(spec: PlayerSpec) -> Iterator[Path]:
