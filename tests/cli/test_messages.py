@@ -492,3 +492,9 @@ def test_an_error_repeats_a_long_value_only_in_part(line: str, here: Path) -> No
     error = result.output[result.output.index("Error: ") :]
     assert len(error) < 1200
     assert "…" in error
+
+
+def test_tables_that_memory_cannot_hold_are_named(here: Path) -> None:
+    result = run("generate teacher --hash 1048576 --threads 2 --games 1 -o games")
+    assert result.exit_code == 1
+    assert "2 transposition tables: 2097152 MiB are more than this machine's" in result.output

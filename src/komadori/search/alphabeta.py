@@ -28,7 +28,7 @@ from komadori.search.protocol import (
     stopped_at_exit,
 )
 from komadori.search.resigning import Resigning, ResignRule
-from komadori.wording import check_type, names_arguments
+from komadori.wording import check_type, counted, names_arguments
 
 if TYPE_CHECKING:
     from komadori.inference import Evaluator
@@ -403,6 +403,7 @@ def make_engines(
 
     Raises like `AlphaBetaSearcher`.
     """
+    check_memory(counted(count, "transposition table"), count * options.hash_mb)
     make = engine_factory(evaluation, weights, fv_scale)
     return [make(options.to_core()) for _ in range(count)]
 
