@@ -518,6 +518,7 @@ def test_a_session_by_keyboard_alone(visit: Open) -> None:
     key.press("Enter")
     sfen = page.locator("dialog input.mono")
     expect(sfen).to_be_visible()
+    expect(page.locator("dialog sg-board")).to_be_visible()  # no keys before the board is there
     tab_to("dialog .board-cursor")
     for name in ("ArrowUp", "ArrowDown", "ArrowDown", "ArrowDown", "Enter", "ArrowUp", "Enter"):
         key.press(name)  # the pawn 5g to 5f
