@@ -155,6 +155,31 @@ def test_no_analysis_writes_into_a_journal_in_use(tmp_path: Path) -> None:
     assert not journal.exists()
 
 
+def test_no_model_is_written_by_two_commands(tmp_path: Path) -> None:
+    model, exported = tmp_path / "new" / "model", tmp_path / "x.onnx"
+    for written, line in (
+        (model, f"import default -o {model}"),
+        (exported, f"export {model} -o {exported}"),
+    ):
+        with RunLock.of_file(written):
+            result = CliRunner().invoke(group, line.split())
+        assert result.exit_code == 1, result.output
+        assert f"Error: {written}: in use by process {os.getpid()} since" in result.output
+        assert not written.exists()
+        result = CliRunner().invoke(group, line.split())
+        assert result.exit_code == 0, result.output
+    assert {entry.name for entry in tmp_path.iterdir()} == {"new", "x.onnx", "x.json"}
+    assert {entry.name for entry in model.parent.iterdir()} == {"model"}
+
+
+def test_a_model_that_cannot_be_imported_leaves_no_folder(tmp_path: Path) -> None:
+    junk = tmp_path / "junk.pth"
+    junk.write_bytes(b"junk")
+    result = CliRunner().invoke(group, ["import", str(junk), "-o", str(tmp_path / "a" / "b")])
+    assert result.exit_code == 1, result.output
+    assert not (tmp_path / "a").exists()
+
+
 def test_a_loop_leaves_the_stage_of_another_process_alone(tmp_path: Path) -> None:
     run = tmp_path / "run"
     (run / "001").mkdir(parents=True)

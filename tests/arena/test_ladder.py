@@ -10,6 +10,7 @@ import shutil
 import signal
 import sqlite3
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from komadori.arena.ladder import Ladder, LadderError, make_settings
 from komadori.cli._group import BUG, group
 from komadori.records import read_games
 from komadori.rules import Board
+from komadori.search.alphabeta import EVALUATIONS
 
 START = Board().sfen()
 
@@ -235,6 +237,19 @@ def test_what_the_ladder_cannot_do_is_a_usage_error(played: Path) -> None:
         assert BUG not in result.output
 
 
+@pytest.mark.parametrize("kind", ["model:{}", "policy:{}", "alphabeta:?EvalFile={}"])
+def test_a_player_whose_file_is_no_network_is_refused(
+    kind: str, path: Path, tmp_path: Path
+) -> None:
+    junk = tmp_path / "junk.onnx"
+    junk.write_bytes(b"junk")
+    result = run("add", path, "ours", kind.format(junk))
+    assert result.exit_code == 2, result.output
+    assert str(junk) in result.output.replace("\n", "")
+    with Ladder(path) as ladder:
+        assert "ours" not in [player.name for player in ladder.players()]
+
+
 def test_a_damaged_game_is_reported(played: Path, tmp_path: Path) -> None:
     with Ladder(played) as ladder:
         game = json.dumps(list(ladder.games())[6].to_json())
@@ -311,15 +326,17 @@ def test_a_ladder_of_a_later_format_is_refused(path: Path) -> None:
 
 
 def test_a_player_whose_files_change_plays_no_more(path: Path, tmp_path: Path) -> None:
-    weights = tmp_path / "w.npz"
-    weights.write_bytes(b"1")
+    bundled = EVALUATIONS["nnue"]
+    assert bundled is not None
+    weights = tmp_path / "w.nnue"
+    shutil.copy(str(resources.files("komadori") / "data" / bundled), weights)
     with Ladder(path) as ladder:
         ladder.add("w", f"alphabeta?weights={weights}")
         weights.write_bytes(b"2")
-        with pytest.raises(LadderError, match=r"w\.npz has changed since 'w'"):
+        with pytest.raises(LadderError, match=r"w\.nnue has changed since 'w'"):
             ladder.play(2, among=["w"])
         weights.unlink()
-        with pytest.raises(LadderError, match=r"w\.npz of 'w' is missing; relative paths"):
+        with pytest.raises(LadderError, match=r"w\.nnue of 'w' is missing; relative paths"):
             ladder.play(2, among=["w"])
 
 

@@ -636,6 +636,17 @@ def test_a_missing_record_is_restored(tmp_path: Path) -> None:
     assert lost.read_bytes() == text
 
 
+def test_a_file_in_the_place_of_a_record_is_named_before_the_games(tmp_path: Path) -> None:
+    foreign = tmp_path / "games" / "00002.kif"
+    foreign.parent.mkdir()
+    foreign.write_text("mine")
+    with pytest.raises(arena.MatchStoreError, match=r"00002\.kif isn't of this match"):
+        arena.play_match("material", "random", games=4, out=tmp_path, records="kif")
+    assert foreign.read_text() == "mine"
+    foreign.unlink()
+    assert arena.play_match("material", "random", games=4, out=tmp_path, records="kif").played == 4
+
+
 def test_a_page_shows_the_match_and_no_name_is_markup(tmp_path: Path) -> None:
     name = "</script><b>[/]"
     arena.play_match(f"random?name={quote(name)}", "material", games=4, out=tmp_path)

@@ -159,6 +159,11 @@ def test_errors_are_one_line(run, folder):
         (2, (tiny,), "no games: give --data or set data.train"),
         (1, (tiny, "--data", folder / "none*.hcpe3"), "no such file"),
         (2, (tiny, "--data", sample, "--set", "loop.x=1"), "unknown key 'loop.x'"),
+        (
+            2,
+            (tiny, "--data", sample, "--set", "loss.distill_weight=0.9"),
+            "no effect without loss.distill_from",
+        ),
         (1, (tiny, "--data", sample, "--out", folder / "run"), "holds a run already"),
         (
             1,

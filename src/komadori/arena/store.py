@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,17 +57,26 @@ class MatchStore(Journal):
         """Append a finished game and fsync."""
         self.append(record.to_json())
 
+    def check_records(self, index: int, suffixes: Iterable[str]) -> None:
+        """Raise MatchStoreError if a file has the name of the record of a game not played yet."""
+        for suffix in suffixes:
+            path = self._record(index, suffix)
+            if os.path.lexists(path):
+                raise MatchStoreError(f"{path} isn't of this match; move it or name another folder")
+
     def write_records(self, record: GameRecord, suffixes: Iterable[str]) -> None:
         """Write the game to files of its own, games/NNNNN.SUFFIX (kif, csa, usi, ...), where they
         don't exist."""
         from komadori.records import write_games
 
-        folder = self.folder / "games"
         for suffix in suffixes:
-            path = folder / f"{record.index + 1:05}.{suffix}"
+            path = self._record(record.index, suffix)
             if not path.exists():
-                folder.mkdir(exist_ok=True)
+                path.parent.mkdir(exist_ok=True)
                 write_games(path, [to_game(record)])
+
+    def _record(self, index: int, suffix: str) -> Path:
+        return self.folder / "games" / f"{index + 1:05}.{suffix}"
 
     def write_result(self, figures: Mapping[str, Any]) -> None:
         """Write result.json atomically; infinite figures become null."""

@@ -11,7 +11,7 @@ import click
 
 from komadori.cli.console import say
 from komadori.cli.given import first_given
-from komadori.cli.outputs import IsKind, begins_with, check_outputs, force_option
+from komadori.cli.outputs import IsKind, begins_with, check_outputs, exclusive, force_option
 from komadori.extras import install_line
 from komadori.model_folder import CARD_FILE, WEIGHTS_FILE, find_model
 
@@ -81,7 +81,8 @@ def command(
         if output.suffix != ".xml":
             raise click.UsageError(f"{output}: an int8 model is an OpenVINO IR, named NAME.xml")
         check_outputs(_kinds(output, ".bin", ".json"), _inputs(source, data), force=force)
-        _export_int8(source, output, name, data, calibration, held_out, gate)
+        with exclusive(output):
+            _export_int8(source, output, name, data, calibration, held_out, gate)
         return
     if unused := first_given("data", "calibration", "held_out", "gate"):
         raise click.UsageError(f"{unused} needs --int8")
@@ -91,7 +92,8 @@ def command(
         raise click.UsageError(f"{source} is a file; SOURCE is a run or a checkpoint, both folders")
     output = output or Path(f"{stem}.onnx")
     check_outputs(_kinds(output, ".json"), _inputs(source, ()), force=force)
-    _export_onnx(source, output, name)
+    with exclusive(output):
+        _export_onnx(source, output, name)
 
 
 def _kinds(output: Path, *beside: str) -> dict[Path, tuple[str, IsKind]]:

@@ -6,10 +6,11 @@ the same kind, or with --force.
 
 from __future__ import annotations
 
+import contextlib
 import html
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from komadori.atomic import file_in_the_way, is_stream
+from komadori.run_lock import RunLock
 
 if TYPE_CHECKING:
     from komadori.records.formats import Format
@@ -90,6 +92,33 @@ def check_distinct(*outputs: Path) -> None:
         other = seen.setdefault(_identity(path) or path, path)
         if other is not path:
             raise click.UsageError(f"{path} is named for two outputs; each needs its own file")
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Lock an output of several files, so that two commands don't mix theirs.
+
+    Raises ClickException if another process holds the lock or the place can't be written. Folders
+    made for the lock are removed at the end if they are empty.
+    """
+    target = _target(path)
+    if is_stream(path) or not target.name:
+        yield
+        return
+    made = [folder for folder in target.parents if not folder.exists()]
+    lock = RunLock.of_file(target)
+    lock.place = path
+    try:
+        try:
+            lock.acquire()
+        except OSError as error:
+            raise click.ClickException(str(error)) from error
+        yield
+    finally:
+        lock.release()
+        with contextlib.suppress(OSError):  # one that holds something stays
+            for folder in made:
+                folder.rmdir()
 
 
 def _target(path: Path) -> Path:

@@ -102,6 +102,11 @@ def command(
         if not train_files:
             raise click.UsageError(f"{config}: no games: give --data or set data.train")
         RunFolder(folder, resume=resume)  # raises before the games are read
+        is_weighted = any(one.startswith("loss.distill_weight=") for one in overrides)
+        if is_weighted and not settings.loss.distill_from:
+            raise click.UsageError(
+                "--set loss.distill_weight has no effect without loss.distill_from"
+            )
         files = replace(settings.data, train=tuple(train_files), test=tuple(test_files))
         settings = replace(settings, data=files)
         begin = None if init_from is None else str(init_from)

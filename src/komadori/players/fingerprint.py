@@ -31,14 +31,17 @@ def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
 
 
 def check_files(spec: str | PlayerSpec) -> None:
-    """Raise PlayerSpecError if a player's network, weights or program doesn't exist."""
+    """Raise PlayerSpecError if a player's program doesn't exist, or its network or weights can't be
+    loaded: they are loaded once. A program isn't started."""
     check_type("spec", spec, str, PlayerSpec)
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
     if parsed.kind in ("model", "policy", "one-ply"):
         if not Path(parsed.argument).exists():
             _check_model(parsed.argument)
+        _check_loads(parsed)
     elif parsed.kind == "alphabeta":
         _check_alphabeta_files(parsed)
+        _check_loads(parsed)
     elif parsed.argument or parsed.kind not in ("material", "random"):
         program = split_words(parsed.argument or parsed.kind)[0]
         if find_program(program) is None:
@@ -49,6 +52,17 @@ def _check_model(name: str) -> None:
     try:
         find_model(name)
     except ModelNotFoundError as error:
+        raise PlayerSpecError(str(error)) from error
+
+
+def _check_loads(spec: PlayerSpec) -> None:
+    from komadori import players
+
+    try:
+        players.make(spec).close()
+    except PlayerSpecError:
+        raise
+    except (OSError, ValueError) as error:
         raise PlayerSpecError(str(error)) from error
 
 
