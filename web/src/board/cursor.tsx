@@ -42,7 +42,7 @@ export function BoardCursor({ ground, sfen, initialSfen, orientation, onKey, chi
 
   function onKeyDown(e: KeyboardEvent) {
     const api = ground.current;
-    if (!api || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
     const step = STEPS[e.key];
     const key = name(...at);
     if (step && e.shiftKey) return;
@@ -53,7 +53,8 @@ export function BoardCursor({ ground, sfen, initialSfen, orientation, onKey, chi
       setAt(next);
       setActive(true);
       announce(describe(name(...next)));
-    } else if (e.key === 'Enter' || e.key === ' ') {
+    } else if (!api) return;
+    else if (e.key === 'Enter' || e.key === ' ') {
       const choices = api.state.promotion.current;
       if (choices) api.selectSquare(null);
       else api.selectSquare(key);
