@@ -88,6 +88,7 @@ def test_clocks_of_their_own_and_other_units() -> None:
         ("Total_Time:300", "Total_Time:-1", "Total_Time is '-1'"),
         ("Time_Unit:1sec", "Time_Unit:1year", "Time_Unit is '1year'"),
         ("Time_Unit:1sec", "Time_Unit:0sec", "Time_Unit is '0sec'"),
+        ("Time_Unit:1sec", f"Time_Unit:1{' ' * 60_000}!", "Time_Unit is '1 !'"),
         ("Total_Time:300", "Total_Time:1e308", "Total_Time is '1e308'"),
         ("Max_Moves:256", "Max_Moves:1e300", "Max_Moves is '1e300'"),
         ("Time_Unit:1sec", f"Time_Unit:{'1' * 5000}sec", "Time_Unit is '1"),

@@ -8,6 +8,7 @@ import lzma
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from komadori.records import (
     FORMATS,
     Game,
+    GameReader,
     RecordError,
     SampleReader,
     Winner,
@@ -149,6 +151,27 @@ def test_a_kif_keeps_its_moves_up_to_an_illegal_one(tmp_path: Path) -> None:
     assert skipped.offset == KIF.encode().index("   3 ９九玉".encode())
     assert skipped.reason.startswith("line 4: ply 3: ")
     assert skipped.reason.endswith("; the moves before it are kept")
+
+
+#: Texts after the number of a move in KIF, and the number of games that they leave of two.
+STRANGE_MOVES = {
+    "digits": (f"７六歩(77)   ( {'9' * 5000}:00/00:00:01)", 2),
+    "after": (f"７六歩(77)   ( 0:01/00:00:01){' ' * 300_000}x", 2),
+    "open": (f"７六歩(77) {'(0:0/' * 60_000}", 2),
+    "within": (f"７六歩{' ' * 300_000}(77)", 0),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE_MOVES)
+def test_strange_times_and_blanks_of_kif_cost_their_game_and_little_time(
+    name: str, tmp_path: Path
+) -> None:
+    text, games = STRANGE_MOVES[name]
+    path = tmp_path / "a.kif"
+    path.write_text(2 * f"手合割：平手\n   1 {text}\n   2 投了\n\n", encoding="utf-8")
+    start = time.monotonic()
+    assert [len(game) for game in GameReader(path)] == games * [1]
+    assert time.monotonic() - start < 10
 
 
 def test_a_jkf_number_of_thousands_of_digits_costs_its_game_only(tmp_path: Path) -> None:

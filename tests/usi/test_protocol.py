@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 import pytest
 from hypothesis import given
@@ -101,6 +102,8 @@ def test_bad_go_is_named(text: str) -> None:
         ("name Skill Level value 20", ("Skill Level", "20")),
         ("name Book_File value ", ("Book_File", "")),
         ("name Book_File value", ("Book_File", "")),
+        ("name value value  a value  b ", ("value", "a value  b")),
+        (f"name a{' ' * 300_000}b value c", (f"a{' ' * 300_000}b", "c")),
     ],
 )
 def test_setoption(text: str, expected: tuple[str, str]) -> None:
@@ -183,6 +186,21 @@ def test_option_of_an_unknown_type_is_refused() -> None:
 def test_option_defaults_may_hold_blanks() -> None:
     got = protocol.parse_option("name Model File type string default my file.bin")
     assert got == OptionLine("Model File", "string", "my file.bin")
+    blanks = " " * 300_000
+    assert protocol.parse_option(f"name a{blanks}b type string").name == f"a{blanks}b"
+
+
+@pytest.mark.parametrize("value", ["--5", "+-5", "5-", "1_0", "٣", "9" * 5000, ""])
+def test_what_is_no_integer_is_called_so(value: str) -> None:
+    _, problem = OptionLine("Hash", "spin", "16", 1, 1024).check(value)
+    assert "isn't an integer" in problem
+
+
+def test_long_lists_of_moves_are_read_at_once() -> None:
+    moves = ["7g7f"] * 150_000
+    start = time.monotonic()
+    assert protocol.parse_go("searchmoves " + " ".join(moves)).searchmoves == tuple(moves)
+    assert time.monotonic() - start < 5
 
 
 @given(st.text(max_size=80))

@@ -117,7 +117,7 @@ def _number(facts: dict[str, str], key: str) -> float:
 
 
 def _clock(facts: dict[str, str]) -> CsaClock:
-    match = re.fullmatch(r"\s*([0-9]{0,6})\s*([a-z]*)\s*", facts.get("Time_Unit", "1sec"))
+    match = re.fullmatch(r"([0-9]{0,6})\s*([a-z]*)", facts.get("Time_Unit", "1sec").strip())
     if match is None or match[2] not in _UNITS or (match[1] and int(match[1]) == 0):
         raise CsaProtocolError(f"Time_Unit is {quote(facts.get('Time_Unit', ''))}")
     unit_ms = int(match[1] or 1) * _UNITS[match[2]] * 1000.0

@@ -177,6 +177,7 @@ def _go_values(arguments: str) -> tuple[dict[str, Any], list[str]]:
     """Return the fields of a GoCommand, None for an unreadable number, and all problems."""
     values: dict[str, Any] = {}
     problems: list[str] = []
+    moves: list[str] = []
     words = arguments.split()
     i = 0
     while i < len(words):
@@ -203,16 +204,17 @@ def _go_values(arguments: str) -> tuple[dict[str, Any], list[str]]:
                 problems.append(f"go mate: expected milliseconds, found {quote(following)}")
                 values["mate_ms"] = FALLBACK_MS
         elif word == "searchmoves":
-            moves = values.setdefault("searchmoves", ())
+            values["searchmoves"] = ()
             while i < len(words) and words[i] not in _GO_WORDS:
                 if is_move_text(words[i]):
-                    moves += (words[i],)
+                    moves.append(words[i])
                 else:
                     problems.append(f"go searchmoves: {quote(words[i])} isn't a USI move")
                 i += 1
-            values["searchmoves"] = moves
         else:
             problems.append(f"go: unknown word {quote(word)}")
+    if "searchmoves" in values:
+        values["searchmoves"] = tuple(moves)
     return values, problems
 
 
@@ -223,18 +225,22 @@ def _number(text: str) -> int:
     return max(0, min(int(text), MAX_NUMBER))
 
 
+_VALUE = re.compile(r"(?<=\s)value(?!\S)")
+
+
 def parse_setoption(arguments: str) -> tuple[str, str]:
     """Parse the words after `setoption`: `name <name> [value <value>]`, as (name, value).
 
     Names may contain blanks, as in UCI; the value keeps its inner blanks and is empty for a
     button.
     """
-    match = re.match(r"\s*name\s+(.+?)(?:\s+value(?:\s+(.*?))?)?\s*\Z", arguments, re.DOTALL)
-    if match is None:
+    words = arguments.split(maxsplit=1)
+    if len(words) < 2 or words[0] != "name":
         raise UsiSyntaxError(
             f"setoption: expected name <name> value <value>, found {quote(arguments.strip())}"
         )
-    return match[1], match[2] or ""
+    name, *value = _VALUE.split(words[1], maxsplit=1)
+    return name.strip(), "".join(value).strip()
 
 
 # ---------------------------------------------------------------------------- engine output
@@ -407,8 +413,7 @@ class OptionLine:
         value = "" if value == "<empty>" else value
         problem = ""
         if self.kind == "spin":
-            digits = value.lstrip("+-")
-            if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+            if not _NUMBER.match(value):
                 problem = f"{quote(value)} isn't an integer"
             elif self.min is not None and self.max is not None:
                 if self.min <= int(value) <= self.max:
@@ -424,7 +429,7 @@ class OptionLine:
         return value, f"option {self.name}: {problem}" if problem else ""
 
 
-_OPTION_WORDS = re.compile(r"\s+(type|default|min|max|var)(?=\s|\Z)")
+_OPTION_WORDS = re.compile(r"(?<=\s)(type|default|min|max|var)(?!\S)")
 
 
 def parse_option(arguments: str) -> OptionLine:
