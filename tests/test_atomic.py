@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import resource
 import signal
+import socket
 import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -147,6 +150,27 @@ def test_the_leftover_of_another_user_is_left_alone(
     write_text(tmp_path / "a.txt", "mine")
     assert names(tmp_path) == {"a.txt", ".a.txt.tmp"}
     assert (other.read_text(), (tmp_path / "a.txt").read_text()) == ("theirs", "mine")
+
+
+def _make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made, contextlib.chdir(path.parent):
+        made.bind(path.name)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and sockets in folders")
+@pytest.mark.parametrize(
+    "make",
+    [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere"), _make_socket],
+    ids=["folder", "pipe", "link", "socket"],
+)
+def test_what_is_no_file_is_left_alone(make: Callable[[Path], None], tmp_path: Path) -> None:
+    other = tmp_path / ".a.txt.tmp"
+    make(other)
+    kind = other.lstat().st_mode
+    write_text(tmp_path / "a.txt", "mine")
+    assert (tmp_path / "a.txt").read_text() == "mine"
+    assert names(tmp_path) == {"a.txt", ".a.txt.tmp"}
+    assert other.lstat().st_mode == kind
 
 
 def test_a_full_disk_names_the_file_and_leaves_it(tmp_path: Path) -> None:

@@ -108,6 +108,7 @@ HOSTILE = {
     "tables": "a = " + "{a=" * 5000 + "1" + "}" * 5000,
     "names": "[" + ".".join("a" * 3000) + "]",
     "digits": "seed = " + "9" * 5000,
+    "hexadecimal": "seed = 0x" + "f" * 5000,
     "number": "seed = " + "9" * 400,
     "date": "seed = 2020-01-01",
     "variants": "variants = 3",

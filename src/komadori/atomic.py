@@ -224,8 +224,8 @@ def _discard_unclaimed(target: Path) -> None:
 
 
 def _claim(temporary: str) -> BinaryIO | None:
-    """Open a temporary file, new or left by a dead process; None if one is being written, or is
-    another user's."""
+    """Open a temporary file, new or left by a dead process; None if one is being written, is
+    another user's, or no file."""
     if sys.platform == "win32":
         with contextlib.suppress(FileNotFoundError):
             try:
@@ -244,16 +244,20 @@ def _claim(temporary: str) -> BinaryIO | None:
     except FileExistsError:
         try:
             handle, is_new = os.open(temporary, flags, 0o666), False
-        except PermissionError:  # another user's
-            return None
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EPERM, errno.EISDIR, errno.ELOOP, errno.ENXIO):
+                return None  # another user's, a folder, a link or a socket
+            raise
     try:
         if not _lock(handle, fcntl) and not is_new:
             raise BlockingIOError
-        if not os.path.samestat(os.fstat(handle), os.stat(temporary)):  # noqa: PTH116
+        about = os.fstat(handle)
+        is_there = os.path.samestat(about, os.stat(temporary))  # noqa: PTH116
+        if not (is_there and stat.S_ISREG(about.st_mode)):
             raise FileNotFoundError
         os.ftruncate(handle, 0)
         return os.fdopen(handle, "wb")
-    except (BlockingIOError, FileNotFoundError):  # being written, or just renamed
+    except (BlockingIOError, FileNotFoundError):  # being written, just renamed, or a pipe
         os.close(handle)
         return None
     except BaseException:

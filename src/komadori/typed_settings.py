@@ -38,20 +38,25 @@ def parse_toml(text: str) -> dict[str, Any]:
     except ValueError as error:
         if isinstance(error, tomllib.TOMLDecodeError):
             raise
-        raise ValueError("a number has too many digits") from error
+        raise ValueError(_TOO_LONG) from error
     level: list[Any] = [table]
     for _ in range(MAX_DEPTH):
-        level = [
+        items = [
             item
             for value in level
             for item in (value.values() if isinstance(value, dict) else value)
-            if isinstance(item, dict | list)
         ]
+        # Hexadecimal numbers of any length are read, but can't be shown as decimal ones.
+        if any(type(item) is int and item.bit_length() > _MAX_BITS for item in items):
+            raise ValueError(_TOO_LONG)
+        level = [item for item in items if isinstance(item, dict | list)]
         if not level:
             return table
     raise ValueError(_TOO_DEEP)
 
 
+_MAX_BITS = 10_000
+_TOO_LONG = "a number has too many digits"
 _TOO_DEEP = f"tables or arrays are nested more than {MAX_DEPTH} deep"
 
 

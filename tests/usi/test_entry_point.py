@@ -214,6 +214,15 @@ def test_the_packages_model_is_found_by_a_user_without_a_home(
     Library(tmp_path / "library").close()
 
 
+def test_a_model_that_links_to_itself_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.onnx").symlink_to("net.onnx")
+    with pytest.raises(models.ModelNotFoundError, match=r"no model net\.onnx: looked for"):
+        models.find_model("net.onnx", is_typed=True)
+
+
 def test_models_are_never_found_by_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

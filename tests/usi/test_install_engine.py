@@ -26,6 +26,14 @@ def test_a_folder_is_no_launcher(force: list[str], tmp_path: Path) -> None:
     assert f"{tmp_path} is a folder; name a file for the launcher" in done.output
 
 
+def test_a_link_to_itself_is_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "a.sh"
+    target.symlink_to(target)
+    done = CliRunner().invoke(command, ["--player", "material", "--out", str(target)])
+    assert (done.exit_code, done.exception) == (0, None)
+    assert target.is_file()
+
+
 def test_a_launcher_plays_from_its_folder_without_arguments(tmp_path: Path) -> None:
     target = tmp_path / "my engines" / "material one.sh"
     done = CliRunner().invoke(

@@ -95,7 +95,7 @@ def command(
         raise click.ClickException(f"{target} exists; --force replaces it")
     _check_loads(player, table, target)
     write_launcher(target, arguments)
-    say(f"Register this file as an engine: {target.resolve()}")
+    say(f"Register this file as an engine: {os.path.realpath(target)}")
 
 
 def _preset(table: OptionTable, name: str, value: str) -> None:
@@ -110,7 +110,7 @@ def _check_loads(player: str, table: OptionTable, target: Path) -> None:
     from komadori.players.searchers import SearcherBuilder
 
     previous = os.environ.get(LAUNCHER_FOLDER)
-    os.environ[LAUNCHER_FOLDER] = str(target.resolve().parent)
+    os.environ[LAUNCHER_FOLDER] = os.path.dirname(os.path.realpath(target))  # noqa: PTH120
     builder = SearcherBuilder(player)
     try:
         builder.build(table).close()

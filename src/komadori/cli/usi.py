@@ -53,7 +53,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.eval is not None:
         presets["Eval"] = arguments.eval
     if arguments.weights is not None:
-        presets["EvalFile"] = str(Path(arguments.weights).resolve())
+        presets["EvalFile"] = os.path.realpath(arguments.weights)
     player = arguments.player or default_player(presets)
     options = option_table(player)
     for option, name, given in (

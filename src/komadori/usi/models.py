@@ -132,7 +132,7 @@ def find_model(name: str, *, is_typed: bool = False) -> str:
         return str(model_folders()[-1] / "default.onnx")
     candidates = places(named or "default.onnx")
     if is_typed and name and not Path(name).is_absolute():
-        candidates.insert(0, Path(name).resolve())
+        candidates.insert(0, Path(os.path.realpath(name)))  # resolve() fails in a loop of links
     for candidate in candidates:
         if os.path.exists(candidate):  # noqa: PTH110 - of a folder that can't be read, False
             return str(candidate)
