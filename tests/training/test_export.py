@@ -1,6 +1,10 @@
 import errno
 import json
+import resource
+import signal
+import sys
 import tempfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -106,6 +110,38 @@ def test_an_export_needs_no_temporary_folder(model, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "mkdtemp", fail)
     training.export(model, tmp_path / "m.onnx")
     assert (tmp_path / "m.onnx").exists()
+
+
+@pytest.mark.parametrize("write", ["export", "save_model"])
+def test_a_full_disk_leaves_a_model_and_its_card(model, tmp_path, write, monkeypatch):
+    """The card is the larger file here, so that it is the one that isn't written."""
+
+    def save(name: str) -> None:
+        if write == "export":
+            training.export(model, tmp_path / "out" / "model.onnx", name=name)
+        else:
+            nets.save_model(tmp_path / "out", network, replace(card, name=name))
+
+    network, card = nets.load_model(model)
+    save("old")
+    before = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert len(before) == 2
+    most = max(map(len, before.values()))
+    data = training.export(model, tmp_path / "new.onnx", name="new").path.read_bytes()
+    monkeypatch.setattr(sys.modules["komadori.training.export"], "_to_onnx", lambda *_: data)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 * most, hard))
+    try:
+        with torch.no_grad():
+            for weight in network.parameters():
+                weight += 1
+        with pytest.raises(OSError, match="File too large"):
+            save("x" * 3 * most)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
 
 @pytest.mark.parametrize("options", [["-o", "model.onnx"], ["--int8", "-o", "model.xml"]])

@@ -17,7 +17,7 @@ from typing import Any
 
 from torch import Tensor
 
-from komadori.atomic import write_text
+from komadori.atomic import atomic_writer
 from komadori.json_file import parse_json
 from komadori.model_folder import CARD_FILE, WEIGHTS_FILE
 from komadori.nets.network import Interface, Network
@@ -113,9 +113,11 @@ class ModelCard:
 
 @names_arguments
 def save_model(folder: Path, network: Network, card: ModelCard) -> None:
-    """Write the two files into the folder, each atomically."""
-    write_tensors(folder / WEIGHTS_FILE, network.state_dict(), {"format": "pt"})
-    write_text(folder / CARD_FILE, json.dumps(card.to_json(), indent=2) + "\n")
+    """Write the two files into the folder, each atomically. An error leaves the old ones."""
+    with atomic_writer(folder / CARD_FILE) as file:
+        file.write((json.dumps(card.to_json(), indent=2) + "\n").encode())
+        file.flush()
+        write_tensors(folder / WEIGHTS_FILE, network.state_dict(), {"format": "pt"})
 
 
 @names_arguments

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from komadori.atomic import atomic_writer, write_text
+from komadori.atomic import atomic_writer
 from komadori.inference.without_telemetry import import_onnxruntime
 from komadori.nets import ModelCard, Network, load_model
 from komadori.training.checkpoint import resolve
@@ -82,10 +82,12 @@ def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportRes
             f"{path}: {checked_with} differs from torch by {policy:.2g} in the policy, "
             f"{value:.2g} in the value"
         )
-    with atomic_writer(path) as file:
-        file.write(data)
     card_path = path.with_suffix(".json")
-    write_text(card_path, json.dumps(card.to_json(), indent=2) + "\n")
+    with atomic_writer(card_path) as card_file:
+        card_file.write((json.dumps(card.to_json(), indent=2) + "\n").encode())
+        card_file.flush()  # a full disk leaves an old model and its card
+        with atomic_writer(path) as file:
+            file.write(data)
     return ExportResult(path, card_path, policy, value, checked_with)
 
 
