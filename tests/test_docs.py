@@ -61,9 +61,8 @@ def test_examples_run(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPat
     ):
         pytest.importorskip("torch")
     monkeypatch.chdir(workplace)
-    space: dict[str, object] = {}
-    for block in examples(page):
-        exec(compile(block, str(page), "exec"), space)
+    for block in examples(page):  # each can be pasted by itself
+        exec(compile(block, str(page), "exec"), {})
 
 
 def links(path: Path) -> list[str]:
