@@ -1,6 +1,7 @@
 """The page of a run: its counts against plain counts, and its contents."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -15,6 +16,9 @@ from komadori.report.examine import PHASES, candidates, examine, phase_of
 from komadori.report.figures import plot_png
 from komadori.rules import Board
 from komadori.training.encoder import CoreEncoder
+
+
+CHROMIUM = shutil.which("chromium")
 
 
 def small(labels="2187"):
@@ -105,6 +109,31 @@ def test_the_page(run, games):
     assert names == {path.stem for path in (folder / "figures").glob("*.png")}
     assert {"policy-loss", "calibration", "accuracy-by-ply", "accuracy-by-phase"} <= names
     assert (folder / "figures" / "calibration.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_page_on_a_phone_and_on_paper(run, games, tmp_path):
+    sync_api = pytest.importorskip("playwright.sync_api")
+    page = run_page.write_run_report(run.run_dir, records.load_samples(games), None, tmp_path)
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        phone = browser.new_page(viewport={"width": 390, "height": 844})
+        phone.goto(page.as_uri())
+        assert phone.evaluate("document.documentElement.scrollWidth") == 390
+        # No word of the table is cut, and no number parted from its %.
+        fits = """cell => { const words = cell.textContent.split(/ (?!%)/).map(word => {
+            const one = document.createElement("span"); one.textContent = word; return one; });
+            cell.replaceChildren(...words.flatMap(word => [word, " "]));
+            return words.every(word => word.getClientRects().length === 1); }"""
+        cells = phone.locator("table").first.locator("td").all()
+        assert cells and all(cell.evaluate(fits) for cell in cells)
+        paper = browser.new_page(viewport={"width": 720, "height": 1000})
+        paper.emulate_media(media="print")
+        paper.goto(page.as_uri())
+        for card in paper.locator(".card").all():
+            assert card.evaluate("e => getComputedStyle(e).breakInside") == "avoid"
+        assert not paper.locator("button").first.is_visible()
+        browser.close()
 
 
 def test_the_page_of_a_run_that_learned_visits(games, tmp_path):
