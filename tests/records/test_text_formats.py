@@ -99,6 +99,35 @@ def test_diagrams_survive(tmp_path: Path, suffix: str) -> None:
     assert write_and_read(tmp_path / f"a.{suffix}", [game]) == [game]
 
 
+#: What programs write below a diagram for each turn, and how many moves led there.
+TURNS = {
+    "{bod}": ("", ""),
+    "Kifu for Windows": ("手数＝20  ▲７六歩  まで\n", "手数＝20  ▲７六歩  まで\n\n後手番\n"),
+    "header": ("手番：先手\n", "手番：後手\n"),
+    "count": ("手番：先手　手数＝20\n", "手番：後手　手数＝21  △８四歩まで\n"),
+    "handicap": ("手番：下手\n", "上手番\n"),
+}
+
+
+@pytest.mark.parametrize("program", TURNS)
+@pytest.mark.parametrize("turn", "bw")
+def test_the_turn_below_a_diagram(tmp_path: Path, program: str, turn: str) -> None:
+    board = Board(f"l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL {turn} RGgsn5p 1")
+    diagram = board.bod()
+    if program != "{bod}":
+        diagram = diagram.rpartition("\n")[0] + "\n" + TURNS[program]["bw".index(turn)]
+    if program == "handicap":
+        diagram = diagram.replace("後手の持駒", "上手の持駒").replace("先手の持駒", "下手の持駒")
+    path = tmp_path / "a.kif"
+    path.write_text(diagram, encoding="utf-8")
+    (game,) = read_games(path)
+    assert (game.initial_sfen, game.headers) == (board.sfen(), {})
+    move = next(iter(board.legal_moves))
+    path.write_text(f"{diagram}\n手数----指手--\n   1 {board.kif(move)}\n", encoding="utf-8")
+    (game,) = read_games(path)
+    assert (game.initial_sfen, game.usi_moves()) == (board.sfen(), [move.usi()])
+
+
 @pytest.mark.parametrize("suffix", ["kif", "ki2"])
 def test_bookmarks_survive(tmp_path: Path, suffix: str) -> None:
     game = random_game(6)

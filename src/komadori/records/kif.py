@@ -274,7 +274,9 @@ def _read_line(game: _Parsed, text: str) -> None:
             raise RecordError(f"not a KIF line: {text[:24]!r}")
         return
     value = header[2].strip()
-    if value:
+    if header[1] == "手番" and value[:1] in ("先", "後", "上", "下"):
+        game.position.append(f"{value[0]}手番")
+    elif value:
         game.headers[HEADERS.get(header[1], header[1])] = value
 
 
@@ -360,8 +362,12 @@ def _initial_sfen(lines: list[str]) -> str:
         return HANDICAPS["even"].sfen
     if ranks != 9:
         raise RecordError(f"a diagram of {ranks} ranks")
+    # How many moves came before, and the last of them, say nothing about the position.
+    diagram = "\n".join(line for line in lines if not line.startswith(("手数＝", "手数=")))
+    for handicapped, even in (("上手番", "後手番"), ("下手番", "先手番")):
+        diagram = diagram.replace(handicapped, even)
     try:
-        return str(_rsshogi_record().from_kif_str("\n".join(lines)).init_position_sfen)
+        return str(_rsshogi_record().from_kif_str(diagram).init_position_sfen)
     except ValueError as error:
         raise RecordError(f"a diagram that can't be read: {error}") from error
 
