@@ -71,6 +71,11 @@ def test_a_wrong_type_names_the_argument(call: str) -> None:
             assert name in str(caught.value), value
 
 
+def test_a_search_names_the_limits_that_there_are() -> None:
+    with pytest.raises(TypeError, match=r"^no limit 'time_ms' \(they are nodes, .*movetime_ms"):
+        search.search(Board(), time_ms=100)
+
+
 @pytest.mark.parametrize("method", ["set_position", "search"])
 def test_searchers_name_the_argument(method: str) -> None:
     for searcher in searchers():

@@ -317,6 +317,12 @@ def test_svg_with_other_pieces_is_an_error():
         Board().svg(pieces="chess")
 
 
+@pytest.mark.parametrize("arrows", [["7g7f"], [Move("7g7f")], [("7g7f",)], [None]])
+def test_svg_with_arrows_without_weights_is_an_error(arrows):
+    with pytest.raises(TypeError, match=r"^arrows: expected .*tuple|^arrows: expected pairs"):
+        Board().svg(arrows=arrows)
+
+
 def test_svg_of_any_position():
     for i, board in enumerate(positions(300, seed=3)):
         if i % 10 == 0:

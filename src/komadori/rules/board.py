@@ -238,7 +238,7 @@ class Board(Position):
         each piece's moves. Raises MoveError for an unreadable move, ValueError for other pieces.
         """
         check_choice("pieces", pieces, get_args(PieceStyle))
-        drawn = [(_as_move(move), float(weight)) for move, weight in arrows]
+        drawn = [_as_arrow(arrow) for arrow in arrows]
         if lastmove is None:
             lastmove = self.moves[-1] if self.moves else None
         squares = {
@@ -266,6 +266,13 @@ class Board(Position):
 
 def _as_move(move: Move | str) -> Move:
     return Move.from_usi(move) if isinstance(move, str) else move
+
+
+def _as_arrow(arrow: object) -> tuple[Move, float]:
+    if not isinstance(arrow, tuple | list) or len(arrow) != 2:
+        raise not_expected("arrows", arrow, "pairs of a move and its weight")
+    move, weight = arrow
+    return _as_move(move), float(weight)
 
 
 def _split_usi(position: str) -> tuple[str, list[str]]:

@@ -14,7 +14,9 @@ from komadori.search.protocol import Limits, SearchResult
 from komadori.search.puct import PuctSearcher
 from komadori.wording import check_type
 
-_LIMITS = {f.name for f in fields(Limits)}
+_LIMITS = tuple(f.name for f in fields(Limits))
+_OPTIONS = {f.name for f in fields(PuctOptions)}
+_NO_LIMITS = ("searchmoves", "infinite", "ponder")
 
 
 def search(
@@ -27,11 +29,16 @@ def search(
     options (fields of `PuctOptions`, such as multipv=3; `eval_coef` defaults to that of the
     model's card). Without a limit, also of `searchmoves` alone, it searches 800 nodes.
 
-    Raises TypeError for a position, model or setting of another type, ValueError for a negative
-    limit, and for one that waits for a `stop`, which only a searcher takes.
+    Raises TypeError for a position, model or setting of another type and for an unknown setting,
+    ValueError for a negative limit, and for one that waits for a `stop`, which only a searcher
+    takes.
     """
+    for name in settings:
+        if name not in _LIMITS and name not in _OPTIONS:
+            names = ", ".join(_LIMITS)
+            raise TypeError(f"no limit {name!r} (they are {names}), nor an option of PuctOptions")
     limits = {name: value for name, value in settings.items() if name in _LIMITS}
-    if all(limits.get(name) is None for name in _LIMITS - {"searchmoves", "infinite", "ponder"}):
+    if all(limits.get(name) is None for name in _LIMITS if name not in _NO_LIMITS):
         limits["nodes"] = 800
     bounds = Limits(**limits)
     if bounds.waits or bounds.mate == 0:
