@@ -190,6 +190,7 @@ def test_a_bad_candidate_is_rejected(tmp_path, monkeypatch) -> None:
     text = page(loop)
     assert "rejected" in text
     assert "-200 ± 80" in text
+    assert "+2 =0 -18" in text  # which of the three are the draws
 
 
 def test_ratings_add_up_along_the_chain(tmp_path) -> None:

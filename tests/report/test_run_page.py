@@ -17,7 +17,6 @@ from komadori.report.figures import plot_png
 from komadori.rules import Board
 from komadori.training.encoder import CoreEncoder
 
-
 CHROMIUM = shutil.which("chromium")
 
 
@@ -126,7 +125,8 @@ def test_the_page_on_a_phone_and_on_paper(run, games, tmp_path):
             cell.replaceChildren(...words.flatMap(word => [word, " "]));
             return words.every(word => word.getClientRects().length === 1); }"""
         cells = phone.locator("table").first.locator("td").all()
-        assert cells and all(cell.evaluate(fits) for cell in cells)
+        assert cells
+        assert all(cell.evaluate(fits) for cell in cells)
         paper = browser.new_page(viewport={"width": 720, "height": 1000})
         paper.emulate_media(media="print")
         paper.goto(page.as_uri())

@@ -167,7 +167,7 @@ def _display(terminal: Console, loop: Loop) -> Iterator[Callable[[Event], None]]
 def _table(loop: Loop, event: Event | None = None) -> RenderableType:
     from rich.table import Table
 
-    from komadori.generate.loop.page import elo_with_error
+    from komadori.generate.loop.page import elo_with_error, result_text
 
     table = Table(box=None, header_style="bold")
     for name in ("generation", "games", "positions", "by", "match", "Elo", "", "Elo vs. 0"):
@@ -187,7 +187,7 @@ def _table(loop: Loop, event: Event | None = None) -> RenderableType:
         else:
             rating = ratings.get(number)
             row += [
-                f"{verdict.wins}-{verdict.draws}-{verdict.losses}" if verdict.games else "",
+                result_text(verdict.wins, verdict.draws, verdict.losses) if verdict.games else "",
                 "" if verdict.elo is None else elo_with_error(verdict.elo, verdict.error),
                 "promoted" if verdict.promoted else "rejected",
                 elo_with_error(rating.elo, rating.error) if rating else "",

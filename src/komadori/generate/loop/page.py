@@ -84,7 +84,7 @@ def _row(loop: Loop, number: int, rating: Rating | None, references: tuple[str, 
     if verdict is None:
         cells += ["", "", _current_stage(loop, number), ""]
     else:
-        match = f"{verdict.wins}-{verdict.draws}-{verdict.losses}" if verdict.games else ""
+        match = result_text(verdict.wins, verdict.draws, verdict.losses) if verdict.games else ""
         cells += [
             match,
             "all won or all lost"
@@ -96,7 +96,8 @@ def _row(loop: Loop, number: int, rating: Rating | None, references: tuple[str, 
     played = loop.facts(number, "references") or {}
     for name in references:
         score = played.get(name)
-        cells.append(f"{score['wins']}-{score['draws']}-{score['losses']}" if score else "")
+        numbers = [score[name] for name in ("wins", "draws", "losses")] if score else []
+        cells.append(result_text(*numbers) if numbers else "")
     return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
@@ -113,6 +114,11 @@ def _current_stage(loop: Loop, number: int) -> str:
 
 def _signed(elo: float) -> str:
     return f"{elo:+.0f}" if round(elo) else "0"
+
+
+def result_text(wins: int, draws: int, losses: int) -> str:
+    """Format a result so that draws aren't taken for losses: `+5 =3 -2`, as the browser does."""
+    return f"+{wins} ={draws} -{losses}"
 
 
 def elo_with_error(elo: float, error: float | None) -> str:
