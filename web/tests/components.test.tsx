@@ -549,7 +549,9 @@ test('the analysis of a record is shown as scores, and its lines are kept for sa
     game: 0, ply, turn: 'white', win_rate: mate ? 0 : 0.48, black_win_rate: 0.5, visits: 9, declares: false,
     lines: [{ multipv: 1, win_rate: 0.48, score_cp: cp, mate_plies: mate, visits: 9, depth: 1, pv: ['3c3d'] }],
   });
-  serve({ 'api/records': { format: 'kif', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [], scores_cp: [], comments: {}, analysis: [shown(1, null, -50), shown(2, -(1 << 20), null)], texts: { 1: '好手', 2: '' }, winner: 'black', end: 'adjudication', game: null }] } });
+  const answer = (text: string) =>
+    serve({ 'api/records': { format: 'kif', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [], scores_cp: [], comments: {}, analysis: [shown(1, null, -50), shown(2, -(1 << 20), null)], texts: { 1: text, 2: '' }, winner: 'black', end: 'adjudication', game: null }] } });
+  answer('好手');
   const [game] = await readFiles([new File([kif], 'game.kif')]);
   const [, first, second] = game.mainLine();
   expect(first.score).toMatchObject({ winRate: 0.48, cp: -50, pv: ['3c3d'] });
@@ -562,6 +564,11 @@ test('the analysis of a record is shown as scores, and its lines are kept for sa
   expect(place.textContent).not.toMatch(/評価値|読み筋|解析/);
   expect(place.textContent).toContain('Black won · by adjudication');
   expect(scoreText(null, -(1 << 20))).toBe('gets mated');
+  // Spaces at the end of a line make no second one.
+  answer('*解析 0\n好手');
+  const spaced = (await readFiles([new File([kif.replace('*好手', '**解析 0 \n*好手　')], 'game.kif')]))[0]!.mainLine()[1]!;
+  expect(spaced.comment).toBe('*解析 0\n好手');
+  expect(ownComment(spaced).split('\n').filter(row => /解析|好手/.test(row)).map(row => row.trim())).toEqual(['*解析 0', '好手']);
   // A new analysis takes the record's place.
   first.score = { winRate: 0.4, cp: -90, pv: [], nodes: 10, by: 'alphabeta' };
   expect(writeGame(game, 'kif', analysedComment)).toMatch(/#評価値=\+90/);

@@ -69,10 +69,12 @@ export const keptResult = ({ ending, result }: GameTree): { winner: Result['winn
 
 function setComment(at: GameTree['root'] | undefined, text: string, isSame: boolean): void {
   if (!at || !isSame || at.comment === text) return;
-  const kept = text.split('\n');
+  const bare = (row: string) => row.trim(); // tsshogi keeps spaces that the server leaves out
+  const kept = text.split('\n').map(bare);
   const all = at.comment.split('\n');
-  const rows = all.filter(row => row && !kept.includes(row));
+  const rows = all.filter(row => bare(row) && !kept.includes(bare(row)));
   at.recorded = [at.recorded, ...rows].filter(Boolean).join('\n');
-  if (all.filter(row => !rows.includes(row)).join('\n') === text) at.asRead = { whole: at.comment, comment: text };
+  const rest = all.filter(row => !rows.includes(row)).map(bare);
+  if (rest.join('\n') === kept.join('\n')) at.asRead = { whole: at.comment, comment: text };
   at.comment = text;
 }
