@@ -526,6 +526,23 @@ def test_commands_make_pages(tmp_path, monkeypatch):
     assert len(again) == 1
 
 
+@pytest.mark.parametrize("place", ["docs/results/lab", "runs/lab/report"])
+def test_pages_outside_the_documentation_have_no_dead_links(tmp_path, place):
+    for name in ("docs/sources.md", "docs/concepts/laboratory.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    results = Store(FOLDER.parents[1] / "docs" / "results" / "lab" / "data")
+    out = tmp_path / place
+    write_pages(experiment.load_all(FOLDER), results, out, "", "")
+    links = set()
+    for page in out.glob("*.md"):
+        links |= set(re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")))
+    assert [link for link in links if not (out / link).exists()] == []
+    assert ("../../sources.md" in links) == ("docs" in place)
+    if "docs" not in place:
+        assert "(diary, その4, May 2017;" in (out / "hand-input.md").read_text(encoding="utf-8")
+
+
 def test_different_data_is_no_comparison(toy, tmp_path):
     store = Store(tmp_path)
     facts = {

@@ -8,6 +8,7 @@ OUT/data/NAME.json     the records of the page
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -56,7 +57,8 @@ def write_pages(
         records = at_size(records, records[-1].size)
         findings = judge(experiment.claims, records)
         path = out / f"{experiment.name}.md"
-        write_text(path, page(experiment, records, findings, command, machine))
+        text = page(experiment, records, findings, command, machine)
+        write_text(path, _without_dead_links(text, out))
         write_text(out / f"{experiment.name}.svg", picture(experiment, records))
         copy = out / "data" / f"{experiment.name}.json"
         if copy.resolve() != store.path(experiment.name).resolve():
@@ -67,8 +69,17 @@ def write_pages(
         for number, one in enumerate(findings or [None]):
             first = ("", "") if number else (linked, runs)
             rows.append((*first, *((one.claim.text, _answer(one)) if one else ("", ""))))
-    write_text(out / "index.md", _index(rows, command, machine))
+    write_text(out / "index.md", _without_dead_links(_index(rows, command, machine), out))
     return pages
+
+
+def _without_dead_links(text: str, folder: Path) -> str:
+    """Keep the words alone of links to the documentation, where the pages lie outside of it."""
+
+    def linked(link: re.Match[str]) -> str:
+        return link[0] if (folder / link[2]).exists() else link[1]
+
+    return re.sub(r"\[([^\]]*)\]\((\.\./[^)#]*)(?:#[^)]*)?\)", linked, text)
 
 
 def page(
