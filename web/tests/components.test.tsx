@@ -8,6 +8,7 @@ import { Mistakes, Summary } from '../src/analyse/Mistakes';
 import { MoveList } from '../src/analyse/Moves';
 import { readFiles } from '../src/analyse/Open';
 import { keptResult } from '../src/analyse/recorded';
+import { saveReport } from '../src/analyse/report';
 import { analysedComment, saveRecord } from '../src/analyse/save';
 import { followPosition, game, isSearching, node, noteScore, openGames, preview, scored } from '../src/analyse/state';
 import { scoreText, statesResult } from '../src/analyse/words';
@@ -342,6 +343,22 @@ test('a saved KIF file names its encoding and reads back as the same game', asyn
   openGames([read]);
   await saveRecord('kif');
   expect(await blobs[2].text()).toBe(kif);
+  vi.restoreAllMocks();
+});
+
+test('the report of a game that was analysed before', async () => {
+  const summary = { game: 7, black: '', white: '', title: '', source: 'saved', winner: 'none', end: '', plies: 1, started: '', is_studied: true, sfen: START };
+  const stored = { summary, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, result: null, record: '' };
+  const blobs: Blob[] = [];
+  vi.spyOn(URL, 'createObjectURL').mockImplementation(blob => (blobs.push(blob as Blob), 'blob:x'));
+  const pages = { 'api/games/7': stored, 'api/games/7/report.html': 'the page' };
+  for (const [study, reports] of [[{ model: 'alphabeta', found: [] }, 1], [undefined, 0]] as const) {
+    blobs.length = 0;
+    serve({ ...pages, 'api/games/7/study': study });
+    openGames([await loadGame(7)]);
+    await saveReport();
+    expect(blobs.length).toBe(reports);
+  }
   vi.restoreAllMocks();
 });
 

@@ -5,11 +5,10 @@ import { language } from '../settings';
 import { notify } from '../ui/notices';
 import { download, fileName } from './save';
 import { game } from './state';
-import { statuses } from './study';
 
 /** Saves the report, a single HTML file made by the server. */
 export async function saveReport(): Promise<void> {
-  const number = statuses.value.get(game.value)?.number;
+  const number = game.value.analysed;
   if (number === undefined) {
     notify(t('report.needsStudy'), 'bad');
     return;

@@ -15,8 +15,6 @@ import { changed, games, noteScore, positionText, scored } from './state';
 export interface GameStatus {
   done: number;
   total: number;
-  /** The game's number in the library. */
-  number?: number;
 }
 
 export const study = signal<StudyProgress | undefined>(undefined);
@@ -93,7 +91,8 @@ export function receive(progress: StudyProgress): void {
     const tree = studied[i];
     if (!tree) return;
     tree.number ??= g.game;
-    next.set(tree, { done: g.done, total: g.plies + 1, number: g.game });
+    tree.analysed = g.game;
+    next.set(tree, { done: g.done, total: g.plies + 1 });
     if (progress.found.length) lines.set(g.game, [...(lines.get(g.game) ?? []), tree.mainLine()]);
   });
   statuses.value = next;

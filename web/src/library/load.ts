@@ -46,6 +46,7 @@ export async function loadGame(number: number): Promise<GameTree> {
       const at = line[found.ply];
       if (at) noteScore(at, found.lines[0], found.win_rate, found.visits, study!.model);
     }
+    if (study) tree.analysed = number;
     scored.value++;
   }
   return tree;

@@ -76,6 +76,8 @@ export class GameTree {
   name = '';
   /** Its number in the library. */
   number?: number;
+  /** The library's game that has its analysis. */
+  analysed?: number;
 
   constructor(readonly initialSfen = START) {
     this.root = { id: nextId++, usi: '', ply: 0, sfen: initialSfen, children: [], comment: '' };
