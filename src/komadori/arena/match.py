@@ -216,8 +216,9 @@ def play_match(
                 if store:
                     store.write_records(record, suffixes)
         jobs = [job for job in _jobs(chosen, seed) if job.index not in done]
-        for job in jobs if store else ():
-            store.check_records(job.index, suffixes)
+        if store:
+            for job in jobs:
+                store.check_records(job.index, suffixes)
         if result.decision is None:
             if ray is None:
                 played = run_jobs(sources, conditions, jobs, concurrency)
