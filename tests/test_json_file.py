@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 import komadori
+from komadori.arena import MatchStoreError, play_match
 from komadori.json_file import parse_json, parse_table, read_table
 
 DAMAGED = [b"", b"\x00\xff", b"{", b"[1]", b"null", b"5", b'"a"', b"9" * 6000]
@@ -22,6 +24,17 @@ def test_whatever_is_wrong_is_a_value_error(tmp_path, content: bytes) -> None:
         read_table(path)
     with pytest.raises(ValueError, match=r"."):
         parse_table(content)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path) -> None:
+    path = tmp_path / "a.json"
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match="not a regular file"):
+        read_table(path)
+    journal = tmp_path / "games.jsonl"
+    os.mkfifo(journal)
+    with pytest.raises(MatchStoreError, match=r"games\.jsonl is not a regular file"):
+        play_match("random", "random", games=2, out=tmp_path)
 
 
 def test_json_is_read(tmp_path) -> None:

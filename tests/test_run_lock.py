@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from komadori.cli._group import group
+from komadori.linear.run_folder import LEARNER_STATE, check_run_folder
 from komadori.records import Game, Winner, write_games
 from komadori.run_lock import InUseError, RunLock
 
@@ -153,6 +154,16 @@ def test_no_analysis_writes_into_a_journal_in_use(tmp_path: Path) -> None:
     assert result.exit_code == 1, result.output
     assert f"Error: {journal}: in use by process {os.getpid()} since" in result.output
     assert not journal.exists()
+
+
+def test_a_new_run_in_the_folder_of_a_running_one_names_it(tmp_path: Path) -> None:
+    (tmp_path / LEARNER_STATE).write_bytes(b"x")
+    with pytest.raises(ValueError, match="holds a run already"):
+        check_run_folder(tmp_path, resume=False)
+    with RunLock(tmp_path), pytest.raises(InUseError, match="in use by process"):
+        check_run_folder(tmp_path, resume=False)
+    with pytest.raises(ValueError, match="holds a run already"):
+        check_run_folder(tmp_path, resume=False)
 
 
 def test_no_model_is_written_by_two_commands(tmp_path: Path) -> None:

@@ -107,6 +107,8 @@ HOSTILE = {
     "arrays": "a = " + "[" * 5000 + "]" * 5000,
     "tables": "a = " + "{a=" * 5000 + "1" + "}" * 5000,
     "names": "[" + ".".join("a" * 3000) + "]",
+    "key": ".".join("a" * 100_000) + " = 1",
+    "inline": "a = {" + ".".join("a" * 100_000) + " = 1}",
     "digits": "seed = " + "9" * 5000,
     "hexadecimal": "seed = 0x" + "f" * 5000,
     "number": "seed = " + "9" * 400,

@@ -403,12 +403,14 @@ void bind_position(nb::module_& m) {
         .def(
             "perft",
             [](const Position& p, int depth) {
+                if (depth < 0) throw nb::value_error("depth must be at least 0");
                 Position copy = p;
                 ReleaseGil release;
                 return perft(copy, depth);
             },
             nb::arg("depth"),
-            "The number of leaves of the legal move tree (bulk counting). Releases the GIL.");
+            "The number of leaves of the legal move tree (bulk counting). Releases the GIL.\n\n"
+            "Raises ValueError for a negative depth.");
 }
 
 }  // namespace

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from komadori.atomic import is_stream
+
 
 def parse_json(text: str | bytes | bytearray) -> Any:
     """Parse JSON. Raises ValueError, also for text that isn't UTF-8 and for too deep a nesting."""
@@ -41,5 +43,10 @@ def parse_table(text: str | bytes | bytearray) -> dict[str, Any]:
 
 
 def read_table(path: Path) -> dict[str, Any]:
-    """Read a file with one JSON object. Raises OSError, and ValueError without the file's name."""
+    """Read a file with one JSON object.
+
+    Raises OSError, and ValueError without the file's name, also for a pipe: it could block.
+    """
+    if is_stream(path):
+        raise ValueError("not a regular file")
     return parse_table(path.read_text(encoding="utf-8"))

@@ -113,6 +113,17 @@ class RunLock:
             return "another process"
 
 
+def check_free(folder: Path) -> None:
+    """Raise InUseError if another process holds the lock of an existing folder."""
+    if (folder / LOCK_FILE).is_file():
+        try:
+            RunLock(folder).acquire().release()
+        except InUseError:
+            raise
+        except OSError:  # can't be written: nobody else writes there either
+            return
+
+
 def was_released(folder: Path) -> bool:
     """Return whether the last process that held the folder's lock has released it.
 

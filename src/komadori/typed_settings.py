@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import tomllib
 import types
 import typing
@@ -31,6 +32,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML. Raises ValueError."""
+    if _DEEP_KEY.search(text):
+        raise ValueError(_TOO_DEEP)
     try:
         table = tomllib.loads(text)
     except RecursionError:
@@ -55,6 +58,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     raise ValueError(_TOO_DEEP)
 
 
+#: A key of more parts than that; tomllib takes quadratic time for them.
+_DEEP_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{MAX_DEPTH}}}")
 _MAX_BITS = 10_000
 _TOO_LONG = "a number has too many digits"
 _TOO_DEEP = f"tables or arrays are nested more than {MAX_DEPTH} deep"

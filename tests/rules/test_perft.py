@@ -62,3 +62,8 @@ def test_command_refuses_a_bad_sfen():
     result = CliRunner().invoke(command, ["1", "--sfen", "nonsense"])
     assert result.exit_code == 2
     assert "character 2" in result.output
+
+
+def test_a_negative_depth_is_an_error() -> None:
+    with pytest.raises(ValueError, match="depth must be at least 0"):
+        Board().perft(-1)

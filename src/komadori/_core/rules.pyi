@@ -249,6 +249,8 @@ class Position:
     def perft(self, depth: int) -> int:
         """
         The number of leaves of the legal move tree (bulk counting). Releases the GIL.
+
+        Raises ValueError for a negative depth.
         """
 
 def declaration_rules() -> dict[str, tuple[int, int]]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from komadori.atomic import is_stream
 from komadori.json_file import parse_json, parse_table
 from komadori.run_lock import RunLock
 from komadori.wording import setting
@@ -63,6 +64,8 @@ class Journal:
 
     def _open(self) -> None:
         first, has_items = b"", False
+        if is_stream(self.path):
+            raise MatchStoreError(f"{self.path} is not a regular file")
         if self.path.exists():
             with self.path.open("rb") as file:
                 first = file.readline()

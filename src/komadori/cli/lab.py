@@ -99,7 +99,7 @@ def list_(folder: Path, results: Path) -> None:
             experiment.name,
             experiment.title,
             experiment.source,
-            str(len(experiment.variants)),
+            ", ".join(variant.name for variant in experiment.variants),
             f"{len(done)} of {len(SEEDS) * len(experiment.variants)}",
         )
     print_rich(table)

@@ -24,7 +24,7 @@ from komadori.json_file import parse_table, read_table
 from komadori.linear.weights_file import DAMAGE
 from komadori.model_folder import LEARNER_STATE, has_learner_state
 from komadori.npz_file import read_array
-from komadori.run_lock import RunLock
+from komadori.run_lock import RunLock, check_free
 from komadori.wording import no_such_file, setting, what_is_wrong
 
 _FORMAT = "komadori-linear-run"
@@ -47,13 +47,15 @@ def check_run_folder(path: Path, *, resume: bool) -> None:
     """Check before long work that the run can begin; changes nothing.
 
     Raises ValueError if a new run's folder holds a run, or a file of others that the run would
-    replace, and if there is no run to resume; OSError if it can't be written.
+    replace, and if there is no run to resume; InUseError if another process uses the folder of a
+    new run, and OSError if it can't be written.
     """
     is_begun = has_learner_state(path)
     if resume and not is_begun:
         missing = None if path.exists() else no_such_file(path)
         raise ValueError(f"{path}: nothing to resume") from missing
     if is_begun and not resume:
+        check_free(path)
         raise ValueError(f"{path}: holds a run already; resume it or choose another folder")
     if not resume and (other := _file_of_others(path)):
         raise ValueError(f"{path}: holds {other} of something else; choose another folder")
