@@ -8,6 +8,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -244,6 +247,83 @@ def test_a_game_is_changed_and_removed(server: Server) -> None:
     assert server.http.get("/api/games", params=query).json()["total"] == 0
 
 
+def test_a_game_is_changed_only_in_the_version_that_the_page_knows(server: Server) -> None:
+    created = {"position": "startpos moves 7g7f", "black": "A", "comments": {"1": "角道"}}
+    saved = server.http.post("/api/games", json=created).json()
+    game = f"/api/games/{saved['game']}"
+    assert server.http.get(game).json()["version"] == saved["version"]
+    first = {**created, "comments": {"1": "one"}}
+    second = {**created, "comments": {"1": "two"}}
+    changed = server.http.put(game, json=first, params={"version": saved["version"]})
+    assert changed.status_code == 200
+    refused = server.http.put(game, json=second, params={"version": saved["version"]})
+    assert (refused.status_code, refused.json()["code"]) == (409, "changed")
+    stored = server.http.get(game).json()
+    assert stored["comments"] == {"1": "one"}
+    assert stored["version"] == changed.json()["version"] != saved["version"]
+    repeated = server.http.put(game, json=first, params={"version": saved["version"]})
+    assert repeated.json() == changed.json()  # its answer was lost, for example
+    server.http.delete(game)
+    assert server.http.put(game, json=second, params={"version": "x"}).status_code == 404
+
+
+def test_of_two_changes_to_one_version_one_is_made(tmp_path: Path) -> None:
+    first, second = Library(tmp_path), Library(tmp_path)  # as of two servers
+    number = first.add(Entry(sfen=Board().sfen(), moves=MOVES))
+    version = second.get(number).version
+    done: list[str] = []
+
+    def name(library: Library, title: str) -> None:
+        def change(entry: Entry) -> None:
+            time.sleep(0.1)
+            entry.title = title
+
+        with suppress(RefusedError):
+            library.update(number, change, version)
+            done.append(title)
+
+    threads = [threading.Thread(target=name, args=pair) for pair in ((first, "a"), (second, "b"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert done == [first.get(number).title]
+    first.close()
+    second.close()
+
+
+def test_a_changed_game_keeps_its_source_and_what_its_players_said(server: Server) -> None:
+    csa = (
+        "V2.2\nN+A\nN-B\n$EVENT:Cup\n$SITE:Tokyo\n$START_TIME:2024/05/06 10:00:00\nPI\n+\n"
+        "+7776FU\nT5\n'** 120\n-3334FU\nT7\n%TORYO\n"
+    )
+    read = server.http.post("/api/records?name=a.csa&keep=true", content=csa.encode()).json()
+    game = f"/api/games/{read['games'][0]['game']}"
+    before = server.http.get(game).json()
+    kif = "先手：A\n後手：B\n手数----指手--\n   1 ７六歩(77)\n*good\n   2 ３四歩(33)\n"
+    content = {"position": "startpos moves 7g7f 3c3d", "black": "A", "white": "B", "end": "投了"}
+    changed = {**content, "record": kif, "headers": before["headers"]}
+    assert server.http.put(game, json=changed, params={"version": before["version"]}).is_success
+    after = server.http.get(game).json()
+    assert after["summary"] == {**before["summary"], "title": ""}
+    assert after["comments"] == {"1": "good"}
+    for name in ("moves", "times_ms", "scores_cp", "headers", "result"):
+        assert after[name] == before[name], name
+
+
+def test_a_saved_analysis_is_a_saved_game(server: Server) -> None:
+    with server.page() as page:
+        studied = {"position": "startpos moves 7g7f"}
+        request = page.send("study", games=[studied], nodes=1)
+        number = page.until("study", id=request, state="done")["games"][0]["game"]
+    game = f"/api/games/{number}"
+    before = server.http.get(game).json()
+    assert before["summary"]["source"] == "studied"
+    changed = {**studied, "comments": {"1": "good"}}
+    assert server.http.put(game, json=changed, params={"version": before["version"]}).is_success
+    assert server.http.get(game).json()["summary"]["source"] == "saved"
+
+
 @pytest.mark.parametrize("ply", ["-1", "99999999999999999999"])
 def test_comments_outside_any_game_are_refused(server: Server, ply: str) -> None:
     game = {"position": "startpos moves 7g7f", "comments": {ply: "x"}}
@@ -285,6 +365,9 @@ def test_an_index_with_other_keys_is_rebuilt(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library
@@ -319,6 +402,9 @@ def test_a_killed_process_loses_no_move(tmp_path: Path) -> None:
 
 STARTER = """
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sqlite3
 import sys
 import threading
 import time
@@ -56,6 +57,20 @@ def test_an_engine_replies_and_the_game_is_stored(server: Server) -> None:
         stored = server.http.get(f"/api/games/{game['game']}").json()
         assert stored["result"]["reason"] == "resignation"
         assert stored["summary"]["source"] == "played"
+
+
+def test_a_game_in_progress_is_not_saved_over(server: Server) -> None:
+    with server.page() as page:
+        request, game = start(page)
+        page.ask("game_move", "ok", game=game["game"], move="7g7f")
+        address = f"/api/games/{game['game']}"
+        content = {"position": "startpos moves 7g7f", "record": "# KIF"}
+        for phase, status in (("playing", 409), ("over", 200)):
+            known = {"version": server.http.get(address).json()["version"]}
+            assert server.http.put(address, json=content, params=known).status_code == status
+            if phase == "playing":
+                page.send("game_action", game=game["game"], action="resign")
+                state(page, request, phase="over")
 
 
 def test_the_record_of_a_played_game_has_its_date_and_clock(server: Server) -> None:
@@ -285,14 +300,14 @@ def test_a_game_that_cannot_be_saved_says_so_and_is_saved_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_full = False
-    replace = Library.replace
+    replace = Library._replace
 
-    def replace_or_fail(self: Library, game: int, entry: Entry) -> None:
+    def replace_or_fail(self: Library, old: sqlite3.Row, entry: Entry) -> None:
         if is_full:
             raise RefusedError("failed", "database or disk is full")
-        replace(self, game, entry)
+        replace(self, old, entry)
 
-    monkeypatch.setattr(Library, "replace", replace_or_fail)
+    monkeypatch.setattr(Library, "_replace", replace_or_fail)
     with make_server(tmp_path) as client, Server(client).page() as page:
         request, game = start(page)
         number = game["game"]

@@ -582,6 +582,7 @@ export interface SaveGame {
 
 export interface Saved {
   game: number;
+  version: string;
 }
 
 export interface ScoredMoves {
@@ -624,6 +625,7 @@ export interface StoredGame {
   texts: Record<string, string>;
   scores_cp: (number | null)[];
   summary: GameSummary;
+  version: string;
   sfen: string;
   moves: string[];
   times_ms: (number | null)[];

@@ -7,10 +7,11 @@ import { Lines } from '../src/analyse/Lines';
 import { Mistakes, Summary } from '../src/analyse/Mistakes';
 import { MoveList } from '../src/analyse/Moves';
 import { readFiles } from '../src/analyse/Open';
+import { keepGame } from '../src/analyse/keep';
 import { keptResult } from '../src/analyse/recorded';
 import { saveReport } from '../src/analyse/report';
 import { analysedComment, saveRecord } from '../src/analyse/save';
-import { followPosition, game, isSearching, node, noteScore, openGames, preview, scored } from '../src/analyse/state';
+import { followPosition, game, isSearching, node, noteScore, openGames, play, preview, scored } from '../src/analyse/state';
 import { scoreText, statesResult } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
@@ -360,6 +361,82 @@ test('the report of a game that was analysed before', async () => {
     expect(blobs.length).toBe(reports);
   }
   vi.restoreAllMocks();
+});
+
+describe('saving to the library', () => {
+  const summary = { game: 7, black: 'A', white: 'B', title: '', source: 'imported', winner: 'none', end: '', plies: 1, started: '', is_studied: false, sfen: START };
+  const stored = { summary, version: 'v1', sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, result: null, record: '' };
+  let versions: Record<number, string> = {};
+  let asked: string[] = [];
+
+  beforeEach(() => {
+    versions = { 7: 'v1' };
+    asked = [];
+    vi.stubGlobal('fetch', async (address: string, init?: RequestInit) => {
+      const method = init?.method ?? 'GET';
+      const [, number = '', known] = /games(?:\/(\d+)(?:\?version=(.*))?)?$/.exec(address)!;
+      asked.push(`${method} ${number}`.trim());
+      const answer = (status: number, body: object) => new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } });
+      if (method === 'POST') {
+        const game = 8 + asked.filter(a => a === 'POST').length;
+        return answer(201, { game, version: (versions[game] = 'v1') });
+      }
+      const version = versions[Number(number)];
+      if (!version) return answer(404, { code: 'unknown_name', detail: '' });
+      if (method === 'GET') return answer(200, { ...stored, version });
+      if (known !== version) return answer(409, { code: 'changed', detail: '' });
+      return answer(200, { game: Number(number), version: (versions[Number(number)] += '+') });
+    });
+  });
+
+  const save = async (place: HTMLElement) => {
+    asked.length = 0;
+    await act(() => keepGame());
+    return [asked.join(', '), [...place.querySelectorAll('.notice')].at(-1)?.textContent];
+  };
+
+  test('a game from the library is changed in place, once', async () => {
+    const place = await mount(Notices);
+    openGames([await loadGame(7)]);
+    expect(await save(place)).toEqual(['GET 7', 'Already saved in the library']);
+    play('7g7f');
+    play('8c8d');
+    expect(await save(place)).toEqual(['PUT 7', 'Saved to the library']);
+    expect(await save(place)).toEqual(['GET 7', 'Already saved in the library']);
+    game.value.root.comment = 'x';
+    expect(await save(place)).toEqual(['PUT 7', 'Saved to the library']);
+  });
+
+  test('a new game is added once, also by two clicks', async () => {
+    const place = await mount(Notices);
+    play('2g2f');
+    await act(async () => void (await Promise.all([keepGame(), keepGame()])));
+    expect(asked).toEqual(['POST', 'GET 9']);
+    play('3c3d');
+    expect(await save(place)).toEqual(['PUT 9', 'Saved to the library']);
+  });
+
+  test.each([true, false])('a game that was changed or deleted elsewhere is added anew (edited: %s)', async isEdited => {
+    const place = await mount(Notices);
+    openGames([await loadGame(7)]);
+    const edit = () => isEdited && (play('7g7f'), play('8c8d'));
+    versions[7] = 'another';
+    edit();
+    expect(await save(place)).toEqual([`${isEdited ? 'PUT' : 'GET'} 7, POST`, 'Saved to the library as a new game: the stored one has been changed since it was opened or saved here']);
+    expect(game.value.number).toBe(9);
+    expect(await save(place)).toEqual(['GET 9', 'Already saved in the library']);
+    delete versions[9];
+    if (isEdited) play('2g2f');
+    expect(await save(place)).toEqual([`${isEdited ? 'PUT' : 'GET'} 9, POST`, 'Saved to the library as a new game: the stored one was deleted']);
+  });
+
+  test('a stored record that the page cannot read is not replaced', async () => {
+    stored.record = 'no record';
+    openGames([await loadGame(7)]);
+    stored.record = '';
+    const place = await mount(Notices);
+    expect(await save(place)).toEqual(['POST', 'Saved to the library']);
+  });
 });
 
 test('arrow keys move through a group of options', async () => {

@@ -17,7 +17,7 @@ from komadori.web import http_shapes as shapes
 from komadori.web import protocol
 from komadori.web.errors import RefusedError
 from komadori.web.lab_pages import Theme
-from komadori.web.library import Entry, entry_of, now, result_of
+from komadori.web.library import Entry, end_of, entry_of, now, result_of
 from komadori.web.positions import read_move, read_position
 from komadori.web.session import Hub
 from komadori.web.shapes import GameResult, ModelInfo
@@ -173,17 +173,23 @@ def _library(api: APIRouter, hub: Hub) -> None:
 
     @api.post("/games", summary="Add a game", status_code=201)
     def save(game: shapes.SaveGame) -> shapes.Saved:
-        return shapes.Saved(game=library.keep(_to_entry(game)))
+        entry = _to_entry(game)
+        return shapes.Saved(game=library.keep(entry), version=entry.version)
 
-    @api.put("/games/{game}", summary="Change a game")
-    def change(game: GameNumber, content: shapes.SaveGame) -> shapes.Saved:
-        old = library.get(game)
-        entry = _to_entry(content)
-        entry.source, entry.started = old.source, old.started
-        if entry.moves == old.moves:
-            entry.times_ms, entry.scores_cp = old.times_ms, old.scores_cp
-        library.replace(game, entry)
-        return shapes.Saved(game=game)
+    @api.put(
+        "/games/{game}",
+        summary="Change a game; with `version`, only the one of this version: else 409",
+    )
+    def change(
+        game: GameNumber,
+        content: shapes.SaveGame,
+        version: Annotated[str, Query(max_length=100)] = "",
+    ) -> shapes.Saved:
+        if version and hub.games.is_running(game):  # its next move would not be in the record
+            raise RefusedError("changed", f"game {game} is being played")
+        new = _to_entry(content)
+        entry = library.update(game, lambda old: _change(old, new), version)
+        return shapes.Saved(game=game, version=entry.version)
 
     @api.delete("/games/{game}", summary="Remove a game", status_code=204)
     def remove(game: GameNumber) -> Response:
@@ -197,6 +203,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
         return shapes.StoredGame(
             **_analysis_of(entry),
             summary=library.summary(game),
+            version=entry.version,
             sfen=entry.sfen,
             moves=entry.moves,
             times_ms=entry.times_ms,
@@ -315,6 +322,18 @@ def _to_entry(game: shapes.SaveGame) -> Entry:
         entry.times_ms = told.times_ms
         entry.started = told.started or entry.started
     return entry
+
+
+def _change(entry: Entry, new: Entry) -> None:
+    """Change a stored game to a saved one; what the page doesn't hold is kept."""
+    if new.moves == entry.moves and new.sfen == entry.sfen:
+        new.times_ms, new.scores_cp = entry.times_ms, entry.scores_cp
+    if end_of(new.end) == end_of(entry.end) and new.winner == entry.winner:
+        new.end = entry.end
+    new.started = entry.started
+    if entry.source != "studied":
+        new.source = entry.source
+    vars(entry).update(vars(new))
 
 
 _REASONS = frozenset(GameResult.model_fields["reason"].annotation.__args__)  # type: ignore[union-attr]

@@ -25,7 +25,13 @@ from komadori.web.session import Hub
 STATIC = Path(__file__).parent / "static"
 
 #: HTTP status per error code; 422 for all others.
-_STATUS = {"unknown_name": 404, "unknown_model": 404, "failed": 500, "too_many": 413}
+_STATUS = {
+    "unknown_name": 404,
+    "unknown_model": 404,
+    "changed": 409,
+    "failed": 500,
+    "too_many": 413,
+}
 
 
 def make_app(hub: Hub, access: Access | None = None, static: Path = STATIC) -> ASGIApp:

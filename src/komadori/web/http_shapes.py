@@ -119,6 +119,8 @@ class StoredGame(ScoredMoves, RecordedAnalysis):
     """A complete game of the library."""
 
     summary: GameSummary
+    version: str
+    """Differs after each change of the game; its analyses don't count."""
     sfen: str
     moves: list[str]
     times_ms: list[int | None]
@@ -151,6 +153,8 @@ class Saved(Shape):
     """The stored game."""
 
     game: int
+    version: str
+    """As in `StoredGame`."""
 
 
 class ReadGame(ScoredMoves, RecordedAnalysis):

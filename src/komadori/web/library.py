@@ -88,6 +88,11 @@ class Entry:
         text = "\n".join([self.sfen, " ".join(self.moves), self.black, self.white])
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @property
+    def version(self) -> str:
+        """Digest of everything that is stored."""
+        return hashlib.sha256(json.dumps(_row(self)).encode()).hexdigest()[:32]
+
     def to_game(self) -> Game:
         """Convert to `komadori.records.Game`."""
         plies = len(self.moves)
@@ -121,6 +126,11 @@ def _ends() -> dict[str, End]:
 
     played = {reason: End[name] for reason, name in ENDS.items()}
     return {**{end.name.lower(): end for end in End}, **played, "interrupted": End.INTERRUPTED}
+
+
+def end_of(name: str) -> End | str:
+    """Return the ending that an entry names; an unknown name itself."""
+    return _ends().get(name, name)
 
 
 def entry_of(game: Game, source: Source) -> Entry:
@@ -319,26 +329,42 @@ class Library:
 
     def replace(self, game: int, entry: Entry) -> None:
         """Replace a game. Raises RefusedError."""
-        with self._writing() as database:
-            old = self._find(game)
-            database.execute(
-                "UPDATE games SET source=?, title=?, black=?, white=?, winner=?, end=?, started=?, "
-                "digest=?, sfen=?, moves=?, plies=?, details=?, record=? WHERE id=?",
-                (*_row(entry), game),
-            )
-            before = old["moves"].split()
-            if old["sfen"] == entry.sfen and entry.moves[: len(before)] == before:
-                self._index(game, entry.sfen, entry.moves, len(before) + 1)
-            else:
-                database.execute("DELETE FROM positions WHERE game=?", (game,))
-                self._index(game, entry.sfen, entry.moves)
+        with self._writing():
+            self._replace(self._find(game), entry)
 
-    def update(self, game: int, change: Callable[[Entry], None]) -> None:
-        """Change a game's stored entry. Raises RefusedError."""
-        with self._lock:
-            entry = self.get(game)
+    def _replace(self, old: sqlite3.Row, entry: Entry) -> None:
+        """Replace a game within a transaction."""
+        game = int(old["id"])
+        self._database.execute(
+            "UPDATE games SET source=?, title=?, black=?, white=?, winner=?, end=?, started=?, "
+            "digest=?, sfen=?, moves=?, plies=?, details=?, record=? WHERE id=?",
+            (*_row(entry), game),
+        )
+        before = old["moves"].split()
+        if old["sfen"] == entry.sfen and entry.moves[: len(before)] == before:
+            self._index(game, entry.sfen, entry.moves, len(before) + 1)
+        else:
+            self._database.execute("DELETE FROM positions WHERE game=?", (game,))
+            self._index(game, entry.sfen, entry.moves)
+
+    def update(self, game: int, change: Callable[[Entry], None], version: str = "") -> Entry:
+        """Change a game's stored entry, in one transaction, and return it.
+
+        `version`: that of the entry to change; "" for any. Raises RefusedError, `changed` for an
+        entry of another version, unless the change has been made already.
+        """
+        with self._writing():
+            row = self._find(game)
+            entry = _entry(row)
+            before = entry.version
             change(entry)
-            self.replace(game, entry)
+            after = entry.version
+            if after == before:
+                return entry
+            if version and before != version:
+                raise RefusedError("changed", f"game {game} has been changed")
+            self._replace(row, entry)
+            return entry
 
     def get(self, game: int) -> Entry:
         """Raises RefusedError."""

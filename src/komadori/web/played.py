@@ -545,6 +545,10 @@ class Games:
             raise RefusedError("unknown_name", f"game {number} isn't being played")
         return game
 
+    def is_running(self, number: int) -> bool:
+        game = self._games.get(number)
+        return game is not None and not game.is_over
+
     def watched_by(self, watcher: object) -> list[int]:
         return [n for n, game in self._games.items() if watcher in game._watchers]
 

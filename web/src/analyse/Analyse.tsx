@@ -2,14 +2,11 @@
 import { computed, effect, signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { Board } from '../board/Board';
-import { explain, t } from '../i18n';
-import { send } from '../http';
+import { t } from '../i18n';
 import { arrows, showEvalBar, showThreats } from '../settings';
-import type { Saved } from '../protocol';
 import { GameTree } from '../shogi/tree';
 import { screen } from '../router';
 import { Typed } from '../ui/Typed';
-import { notify } from '../ui/notices';
 import { isShared } from '../ui/media';
 import { Button, Menu, Panel, Segments } from '../ui/parts';
 import { lineArrows, origin } from './arrows';
@@ -22,37 +19,16 @@ import { CommentBox, Controls, MoveList } from './Moves';
 import { OpenDialog } from './Open';
 import { Openings } from './Openings';
 import { Retry } from './Retry';
-import { keptResult } from './recorded';
+import { keepGame } from './keep';
 import { exercise, isAtExercise, retry } from './retry';
 import { copyText, gifProgress, recordText, saveGif, savePng, saveRecord } from './save';
 import { SetupDialog } from './Setup';
-import { addGames, changed, game, heat, hidesEngine, isBlind, line, node, orientation, play, positionText, preview, saved, searched, shownLines, threats } from './state';
+import { addGames, game, heat, hidesEngine, isBlind, line, node, orientation, play, positionText, preview, searched, shownLines, threats } from './state';
 import { saveReport } from './report';
 import { study } from './study';
 
 type DialogName = 'open' | 'setup' | 'headers';
 export const dialog = signal<DialogName | undefined>(undefined);
-
-/** Saves the game to the library. */
-export async function keepGame(): Promise<void> {
-  const tree = game.value;
-  try {
-    const { game: number } = await send<Saved>('POST', 'games', {
-      position: positionText(tree.mainLine().at(-1)!),
-      black: tree.headers.black ?? '',
-      white: tree.headers.white ?? '',
-      title: tree.name,
-      ...keptResult(tree),
-      record: await recordText('kif'),
-    });
-    tree.number = number;
-    saved(tree);
-    changed();
-    notify(t('library.kept'));
-  } catch (e) {
-    notify(explain(e as Error), 'bad');
-  }
-}
 
 function GameMenu() {
   return (

@@ -5,7 +5,7 @@ import { t } from '../i18n';
 import { lossOf, gradeOf } from '../shogi/grades';
 import { lineOf } from '../shogi/notation';
 import { turnOf } from '../shogi/position';
-import { ownComment, type Node } from '../shogi/tree';
+import { ownComment, type GameTree, type Node } from '../shogi/tree';
 import { notify } from '../ui/notices';
 import { game, line, node, orientation, saved } from './state';
 import { lineText, nodeText, UNKNOWN_LENGTH } from './words';
@@ -73,10 +73,12 @@ function japaneseLine(at: Node): string {
     .join('');
 }
 
-export async function recordText(format: Format): Promise<string> {
+export async function treeText(tree: GameTree, format: Format): Promise<string> {
   const { csaLine, writeGame } = await import('../shogi/records');
-  return writeGame(game.value, format, at => analysedComment(at, format === 'csa' ? csaLine : undefined));
+  return writeGame(tree, format, at => analysedComment(at, format === 'csa' ? csaLine : undefined));
 }
+
+export const recordText = (format: Format): Promise<string> => treeText(game.value, format);
 
 /** Without this line Kifu for Windows reads a .kif file as Shift-JIS. */
 const KIF_ENCODING = '#KIF version=2.0 encoding=UTF-8\n';

@@ -294,6 +294,9 @@ export const en = {
 
   'library.keep': 'Save to the library',
   'library.kept': 'Saved to the library',
+  'library.keptAlready': 'Already saved in the library',
+  'library.keptChanged': 'Saved to the library as a new game: the stored one has been changed since it was opened or saved here',
+  'library.keptDeleted': 'Saved to the library as a new game: the stored one was deleted',
 
   'network.words': 'Policy and search',
   'network.candidates': 'Candidates',

@@ -296,6 +296,9 @@ export const ja: Record<keyof typeof en, string> = {
 
   'library.keep': '棋譜庫に保存',
   'library.kept': '棋譜庫に保存しました',
+  'library.keptAlready': '棋譜庫に保存済みです',
+  'library.keptChanged': '棋譜庫の棋譜が別のところで変更されていたため、新しい棋譜として保存しました',
+  'library.keptDeleted': '棋譜庫の棋譜が削除されていたため、新しい棋譜として保存しました',
 
   'network.words': '方策と探索',
   'network.candidates': '候補手',

@@ -1,4 +1,5 @@
 // Loads games of the library as trees.
+import { noteStored } from '../analyse/keep';
 import { applyRecorded } from '../analyse/recorded';
 import { noteScore, scored } from '../analyse/state';
 import { get } from '../http';
@@ -27,6 +28,7 @@ export async function loadGame(number: number): Promise<GameTree> {
       // Fall back to the stored moves.
     }
   }
+  const isWhole = !!tree || !stored.record;
   if (!tree) {
     tree = treeOf({ ...stored, black: summary.black, white: summary.white });
     applyHeaders(tree, stored.headers);
@@ -39,7 +41,7 @@ export async function loadGame(number: number): Promise<GameTree> {
   }
   applyRecorded(tree, { ...stored, winner: summary.winner, end: summary.end });
   tree.headers = { black: summary.black, white: summary.white, date: dateOf(summary.started), ...tree.headers };
-  tree.name = summary.title || [summary.black, summary.white].filter(Boolean).join('-');
+  tree.name = summary.title;
   if (summary.is_studied) {
     const study = await get<StoredStudy>(`games/${number}/study`).catch(() => undefined);
     for (const found of (study?.found ?? []) as unknown as Found[]) {
@@ -49,5 +51,7 @@ export async function loadGame(number: number): Promise<GameTree> {
     if (study) tree.analysed = number;
     scored.value++;
   }
+  // Else the tree lacks something of the stored game, which stays as it is.
+  if (isWhole && line.slice(1).map(({ usi }) => usi).join(' ') === stored.moves.join(' ')) await noteStored(tree, { game: number, version: stored.version });
   return tree;
 }

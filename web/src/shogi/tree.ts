@@ -76,6 +76,8 @@ export class GameTree {
   name = '';
   /** Its number in the library. */
   number?: number;
+  /** The library's game that this page read or wrote, in which version, and as what it would be saved then. */
+  stored?: { game: number; version: string; content: string };
   /** The library's game that has its analysis. */
   analysed?: number;
 
