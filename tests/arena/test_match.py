@@ -754,6 +754,8 @@ def test_conditions_are_those_of_the_players(
 def test_without_a_limit_the_default_is_named() -> None:
     assert str(Conditions()).startswith("100 nodes per move unless a player sets a limit, draw")
     assert str(Conditions(main_ms=1000)).startswith("1 s, draw")
+    tolerant = Conditions(main_ms=1000, margin_ms=500, nodes=7)
+    assert str(tolerant).startswith("1 s, 0.5 s of overtime tolerated, 7 nodes per move, draw")
     printed = CliRunner().invoke(group, ["match", "--help"]).output
     assert "[default without any limit: 100]" in " ".join(printed.split())
 

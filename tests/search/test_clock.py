@@ -27,6 +27,12 @@ def test_byoyomi_is_used_but_for_the_margin() -> None:
     assert budget(Limits(byoyomi_ms=1000), BLACK, 1, byoyomi_margin_ms=400).maximum_ms == 600
 
 
+def test_byoyomi_is_used_while_main_time_is_left() -> None:
+    limits = Limits(btime_ms=5000, byoyomi_ms=1000)
+    assert budget(limits, BLACK, 1) == TimeBudget(0, 900, 1800)
+    assert budget(limits, BLACK, 1, byoyomi_margin_ms=400).optimum_ms == 600
+
+
 @pytest.mark.parametrize("remaining", [0, 1, 50, 500, 10_000, 3_600_000])
 @pytest.mark.parametrize("byoyomi", [0, 100, 1000, 60_000])
 @pytest.mark.parametrize("increment", [0, 100, 10_000])

@@ -131,6 +131,8 @@ class Conditions:
             if self.increment_ms:
                 text += f" + {self.increment_ms / 1000:g} s per move"
             parts.append(text)
+        if self.has_clock and self.margin_ms:
+            parts.append(f"{self.margin_ms / 1000:g} s of overtime tolerated")
         if limits:
             parts.append(limits)
         parts.append(f"draw after {counted(self.max_plies, 'ply', 'plies')}")

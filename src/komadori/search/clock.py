@@ -75,7 +75,7 @@ def budget(
     """Return the time budget of a tree search for move number `ply`.
 
     Main time is allocated as in dlshogi: remaining / (14 + max(0, 30 - ply)) + increment.
-    Byoyomi is used in full. The maximum is twice the optimum if the clock allows.
+    Byoyomi is used in full but for its own margin, also while main time is left. The maximum is twice the optimum if the clock allows.
     """
     if (fixed := _clockless(limits)) is not None:
         return fixed
@@ -85,7 +85,8 @@ def budget(
     margin = margin_ms(available, setting)
     maximum = max(available - margin, 1.0)
     spread = remaining / (14 + max(0, 30 - ply)) + increment
-    optimum = min(max(spread, byoyomi - margin, minimum_ms, 1.0), maximum)
+    free = byoyomi - margin_ms(byoyomi, byoyomi_margin_ms)
+    optimum = min(max(spread, free, minimum_ms, 1.0), maximum)
     return TimeBudget(min(minimum_ms, maximum), optimum, min(2 * optimum, maximum))
 
 
