@@ -408,6 +408,21 @@ def test_accounts_are_checked() -> None:
 
 
 @pytest.mark.usefixtures("quick")
+def test_the_command_counts_the_outcomes() -> None:
+    server = CsaServer(max_moves=2)
+    other = CsaClient(CsaAccount("127.0.0.1", "two", "x", server.port), make("random?seed=2"))
+    thread = threading.Thread(target=other.play, args=(2,), daemon=True)
+    thread.start()
+    account = ["--host", "127.0.0.1", "--port", str(server.port), "--name", "one"]
+    arguments = ["csa", "random", *account, "--password", "x", "--games", "2"]
+    result = CliRunner().invoke(group, arguments)
+    thread.join(60.0)
+    server.close()
+    totals = [line.rpartition("; ")[2] for line in result.output.splitlines()]
+    assert totals == ["so far 1 drawn", "so far 2 drawn"]
+
+
+@pytest.mark.usefixtures("quick")
 def test_what_a_hostile_server_sends_loses_no_game(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -59,6 +59,11 @@ def test_a_folder_is_searched(csa: Path, tmp_path: Path, even_games: list[Game])
     assert f"{sum(map(len, even_games)):,}" in result.stdout
 
 
+def test_stats_of_no_game() -> None:
+    result = run("stats", "--min-plies", "100000", sample_path())
+    assert "games      0\n" in result.stdout
+
+
 def test_stats_of_the_sample() -> None:
     result = run("stats", "--distinct", sample_path())
     assert result.exit_code == 0

@@ -15,6 +15,16 @@ from komadori.cli.outputs import OutputFolder
 from komadori.wording import counted
 
 
+#: The outcomes of games in totals.
+_COUNTED = {
+    "win": "won",
+    "lose": "lost",
+    "draw": "drawn",
+    "censored": "censored",
+    "unknown": "without result",
+}
+
+
 @click.command()
 @click.argument("player")
 @click.option("--host", required=True, help="Server, such as wdoor.c.u-tokyo.ac.jp.")
@@ -68,7 +78,9 @@ def command(
 
     def show(game: CsaGame) -> None:
         tally[game.outcome] = tally.get(game.outcome, 0) + 1
-        score = ", ".join(f"{count} {outcome}" for outcome, count in tally.items())
+        score = ", ".join(
+            f"{tally[name]} {word}" for name, word in _COUNTED.items() if name in tally
+        )
         black, white = (one_line(name, 60) for name in game.summary.names)
         say(
             f"{black} - {white}: {game.outcome} ({game.reason.lower() or 'no reason given'}), "

@@ -183,6 +183,8 @@ def _summary_lines(counts: Counts, files: int) -> Iterator[str]:
         )
     if counts.positions:
         yield f"positions  {counts.positions:,}"
+    elif not counts.games:
+        yield "games      0"
     results = sum(counts.winners.values())
     for name, number in counts.winners.most_common():
         words = {"BLACK": "Black won", "WHITE": "White won", "DRAW": "drawn"}
