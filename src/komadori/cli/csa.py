@@ -14,7 +14,6 @@ from komadori.cli.interrupt import InterruptError
 from komadori.cli.outputs import OutputFolder
 from komadori.wording import counted
 
-
 #: The outcomes of games in totals.
 _COUNTED = {
     "win": "won",

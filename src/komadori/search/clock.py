@@ -75,7 +75,8 @@ def budget(
     """Return the time budget of a tree search for move number `ply`.
 
     Main time is allocated as in dlshogi: remaining / (14 + max(0, 30 - ply)) + increment.
-    Byoyomi is used in full but for its own margin, also while main time is left. The maximum is twice the optimum if the clock allows.
+    Byoyomi is used in full but for its own margin, also while main time is left. The maximum is
+    twice the optimum if the clock allows.
     """
     if (fixed := _clockless(limits)) is not None:
         return fixed
