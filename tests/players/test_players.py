@@ -48,6 +48,14 @@ def test_grammar(text: str, expected: PlayerSpec) -> None:
     assert PlayerSpec.parse(text) == expected
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the rules of POSIX shells")
+@pytest.mark.parametrize(
+    "command", ["'/my engines/eng' -x", '"/my engines/eng"', "/my\\ engines/eng", "/bin/eng a b"]
+)
+def test_an_engine_is_named_by_its_program(command: str) -> None:
+    assert PlayerSpec.parse(f"usi:{command}?nodes=5").name == "eng"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

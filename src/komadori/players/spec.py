@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
+from komadori.usi.client import EngineError, split_words
 from komadori.usi.protocol import GoCommand
 from komadori.wording import names_arguments, no_such_file
 
@@ -73,6 +74,15 @@ _PROGRAM_HEADS = (b"\x7fELF", b"#!", b"MZ")
 def option_value(text: object) -> str:
     """Escape a value, such as a path, for the option part of a specification."""
     return re.sub(r"[%&?]", lambda found: f"%{ord(found[0]):02X}", str(text))
+
+
+def _program_name(command: str) -> str:
+    """Return the name of a command's program, whose path may be quoted."""
+    try:
+        program = split_words(command)[0]
+    except EngineError:  # an open quotation, reported where the engine is started
+        program = command.split()[0]
+    return Path(program.strip('"')).name
 
 
 @names_arguments
@@ -162,7 +172,7 @@ class PlayerSpec:
             stem = Path(self.argument).stem if Path(self.argument).suffix else self.argument
             base = stem if self.kind == "model" else f"{self.kind} {stem}"
         elif self.kind == "usi":
-            base = Path(self.argument.split()[0]).name
+            base = _program_name(self.argument)
         else:
             base = self.kind
         return base.replace("\n", " ")
