@@ -23,9 +23,9 @@ BOARD |= {"+R": 1386, "+P": 738, "+L": 738, "+N": 738, "+S": 738}
 
 
 def pieces(board: Board, view: int) -> tuple[list[int], int, int]:
-    """A side's piece indices, and the squares of its own and the enemy king."""
+    """A side's piece indices, and the squares of its own and the enemy king; 5i, 5a by default."""
     rows, _, hands, _ = board.sfen().split()
-    found, kings = [], [0, 0]
+    found, kings = [], [44, 36]
     for rank, row in enumerate(rows.split("/")):
         file = 8
         for piece in re.findall(r"\d|\+?[A-Za-z]", row):

@@ -13,6 +13,9 @@ from komadori.rules import BLACK, WHITE, Board
 
 TABLES = {name: (start, size) for name, start, size in core.kpp_tables()}
 MIDDLE = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
+NO_KING = "4k4/9/4P4/9/9/9/9/9/9 b 2R2B4G4S4N4L17P 1"
+NO_KINGS = "9/9/4P4/9/9/9/9/9/9 w 2R2B4G4S4N4L17P 1"
+HOMES = (44, 36)
 RATES = [1.0] * 8
 
 
@@ -59,7 +62,8 @@ def mirror_number(number: int) -> int:
 def oracle(quantised, board: Board) -> int:
     """The definition, term by term, from the tables as they are stored."""
     kpp, kkp, kk = quantised
-    kings = board.king(BLACK), board.king(WHITE)
+    found = board.king(BLACK), board.king(WHITE)
+    kings = tuple(home if king is None else king for king, home in zip(found, HOMES, strict=True))
     lists = core.bona_list(board, BLACK), core.bona_list(board, WHITE)
     total = int(kk.reshape(81, 81, 2)[kings][0])
     turn = int(kk.reshape(81, 81, 2)[kings][1])
@@ -80,7 +84,7 @@ def oracle(quantised, board: Board) -> int:
 
 
 def test_value_is_the_definition(weights, quantised, parameters) -> None:
-    for board in positions(60, 1):
+    for board in [*positions(60, 1), Board(NO_KING), Board(NO_KINGS)]:
         value = weights.evaluate(board)
         assert value == oracle(quantised, board), board.sfen()
         assert core.kpp_evaluate(parameters, board) == pytest.approx(value, abs=1.0)
@@ -106,7 +110,7 @@ def test_without_turn_the_start_is_even(quantised) -> None:
 def test_increments_are_exact(weights) -> None:
     engine = core.kpp_engine(weights, alphabeta.Options())
     few = "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1"
-    for seed, sfen in enumerate((None, MIDDLE, few)):
+    for seed, sfen in enumerate((None, MIDDLE, few, NO_KING)):
         assert engine.evaluator_mismatches(Board(sfen), 350_000, seed) == 0
 
 

@@ -19,6 +19,8 @@ from komadori.usi.protocol import GoCommand
 
 MIDDLE = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 FEW = "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1"
+NO_KING = "4k4/9/4P4/9/9/9/9/9/9 b 2R2B4G4S4N4L17P 1"
+NO_KINGS = "9/9/4P4/9/9/9/9/9/9 w 2R2B4G4S4N4L17P 1"
 HANDICAP = "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
 
 
@@ -40,7 +42,8 @@ def test_value_is_the_definition_in_every_arithmetic(content: bytes) -> None:
     oracle, in_core = Network(content), NnueWeights(content).core()
     assert core.nnue_kernels()[-1] == "portable"
     seen = set()
-    for board in [*positions(60, 2), Board(MIDDLE), Board(FEW), Board(HANDICAP)]:
+    rare = [Board(sfen) for sfen in (MIDDLE, FEW, HANDICAP, NO_KING, NO_KINGS)]
+    for board in [*positions(60, 2), *rare]:
         value = oracle.value(board)
         seen.add(value)
         for kernels in core.nnue_kernels():
@@ -64,7 +67,7 @@ def test_layers_at_their_limits_in_every_arithmetic() -> None:
 
 def test_increments_are_exact(content: bytes) -> None:
     engine = core.nnue_engine(NnueWeights(content).core(), alphabeta.Options())
-    for seed, sfen in enumerate((None, MIDDLE, FEW)):
+    for seed, sfen in enumerate((None, MIDDLE, FEW, NO_KING)):
         assert engine.evaluator_mismatches(Board(sfen), 350_000, seed) == 0
 
 

@@ -33,6 +33,13 @@ constexpr BonaPiece OWN_BOARD_BLOCK[16] = {0, 90,  252, 414, 576, 900,  1224, 73
 
 constexpr Square seen_from(Color view, Square s) { return view == BLACK ? s : rotate(s); }
 
+// The square that a side's king is evaluated on: in positions without it (mate problems), that of
+// the initial position.
+inline Square king_or_home(const Position& position, Color c) {
+    const Square king = position.king(c);
+    return king == NO_SQUARE ? seen_from(c, make_square(4, 8)) : king;
+}
+
 // The n-th piece of its type (from 1) in the hand of `owner`, from `view`'s side.
 constexpr BonaPiece bona_in_hand(Color view, Color owner, PieceType t, int number) {
     return BonaPiece((view == owner ? OWN_HAND_BLOCK : ENEMY_HAND_BLOCK)[t] + number);

@@ -109,7 +109,7 @@ void KppEvaluator::reset(const Position& position) {
     top_ = 0;
     Frame& frame = frames_[0] = Frame();
     for (Color c : {BLACK, WHITE}) {
-        frame.king[c] = position.king(c);
+        frame.king[c] = king_or_home(position, c);
         set_maps(c, frame.king[c]);
         map_list(c);
         frame.kpp[c] = whole_kpp(c, frame.king[c]);

@@ -193,7 +193,8 @@ void quantise(std::span<const float> parameters, const Quantised& out, int threa
 
 double evaluate(std::span<const float> parameters, const Position& position) {
     const Places& at = places();
-    const Square black = position.king(BLACK), white = position.king(WHITE);
+    const Square black = king_or_home(position, BLACK);
+    const Square white = king_or_home(position, WHITE);
     const KingPair kings = king_pair(black, white);
     const BoardAndTurn kk = whole_kk(parameters, kings);
     double board = kk.board, turn = kk.turn;

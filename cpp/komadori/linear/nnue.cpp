@@ -42,12 +42,13 @@ std::vector<int> nnue_inputs(NnueInputs inputs, const Position& position, Color 
     std::vector<int> active;
     for (BonaPiece p : bona_list(position, view)) {
         if (p == NO_BONA_PIECE) continue;
-        active.push_back(
-            inputs == NnueInputs::K_P ? p : nnue_half_kp_input(view, position.king(view), p));
+        active.push_back(inputs == NnueInputs::K_P
+                             ? p
+                             : nnue_half_kp_input(view, king_or_home(position, view), p));
     }
     if (inputs == NnueInputs::K_P) {
         for (Color c : {BLACK, WHITE}) {
-            active.push_back(nnue_king_input(view, c, position.king(c)));
+            active.push_back(nnue_king_input(view, c, king_or_home(position, c)));
         }
     }
     return active;
@@ -78,8 +79,8 @@ NnueEvaluator::NnueEvaluator(const Weights& weights)
 void NnueEvaluator::reset(const Position& position) {
     top_ = 0;
     frames_[0] = {};
-    king_[BLACK] = position.king(BLACK);
-    king_[WHITE] = position.king(WHITE);
+    king_[BLACK] = king_or_home(position, BLACK);
+    king_[WHITE] = king_or_home(position, WHITE);
     for (Color view : {BLACK, WHITE}) refresh(position, view);
 }
 
@@ -98,10 +99,10 @@ void NnueEvaluator::refresh(const Position& position, Color view) {
     };
     for (BonaPiece p : bona_list(position, view)) {
         if (p == NO_BONA_PIECE) continue;
-        add(is_half_kp_ ? nnue_half_kp_input(view, position.king(view), p) : p);
+        add(is_half_kp_ ? nnue_half_kp_input(view, king_or_home(position, view), p) : p);
     }
     if (!is_half_kp_) {
-        for (Color c : {BLACK, WHITE}) add(nnue_king_input(view, c, position.king(c)));
+        for (Color c : {BLACK, WHITE}) add(nnue_king_input(view, c, king_or_home(position, c)));
     }
     kernels_->update(sums, from, nullptr, 0, rows, n);
     frames_[std::size_t(top_)].is_known[view] = true;
@@ -119,8 +120,8 @@ void NnueEvaluator::record_change(Frame& frame, BonaPiece before, BonaPiece afte
 
 void NnueEvaluator::push(const Position& position, Move m) {
     const Color us = position.turn(), them = opponent(us);
-    king_[BLACK] = position.king(BLACK);
-    king_[WHITE] = position.king(WHITE);
+    king_[BLACK] = king_or_home(position, BLACK);
+    king_[WHITE] = king_or_home(position, WHITE);
     Frame& frame = frames_[std::size_t(++top_)];
     for (Color view : {BLACK, WHITE}) {
         frame.is_known[view] = frame.is_refreshed[view] = false;
