@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from typing import Any
+
 import pytest
 from web_pages import Server
+
+from komadori.inference import InferenceError
+from komadori.web import live
 
 IN_CHECK = "sfen 4k4/9/9/9/4r4/9/9/9/4K4 b - 1"
 MATED = "sfen 4k4/4G4/4G4/9/9/9/9/9/4K4 w - 1"
@@ -37,6 +44,33 @@ def test_stop_ends_an_unlimited_search(server: Server) -> None:
         page.until("analysis", id=request, state="running")
         page.send("stop")
         page.until("analysis", id=request, state="done")
+
+
+def test_a_page_closed_while_its_search_stops_frees_its_memory(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def search(_: live.Analysis, request: Any, stop: threading.Event) -> Any:
+        while not stop.is_set():
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.5)  # a search takes a while to stop
+        ended.set()
+        raise InferenceError("stopped")
+
+    def freed(analysis: live.Analysis) -> None:
+        assert ended.is_set(), "the search still used the memory"
+        release(analysis)
+        is_free.set()
+
+    ended, is_free, release = threading.Event(), threading.Event(), live.Analysis._release
+    monkeypatch.setattr(live.Analysis, "_search", search)
+    monkeypatch.setattr(live.Analysis, "_release", freed)
+    with server.page() as page:
+        page.send("analyse", position="startpos")
+        page.ask("ping", "ok")
+        page.send("stop")
+        page.ask("ping", "ok")
+        page._socket.close(1000)
+        assert is_free.wait(5)
 
 
 def test_the_tree_agrees_with_the_candidates(server: Server) -> None:
