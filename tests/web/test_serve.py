@@ -107,6 +107,21 @@ def test_shutdown_takes_a_second_whatever_is_running(tmp_path: Path, sig: signal
         assert time.monotonic() - started < 2.5  # a second, on an idle machine
 
 
+def test_pages_that_vanish_print_nothing(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        for tenth_ms in range(0, 200, 20):
+            page = server.page()
+            for number in range(300):
+                send(page, type="ping", id=number)
+            time.sleep(tenth_ms / 10_000)
+            page.socket.shutdown(socket.SHUT_RDWR)  # unread answers reset the connection
+            page.socket.close()
+        assert server.get("/api/games")["total"] == 0
+        server.process.send_signal(signal.SIGINT)
+        output = server.process.communicate(timeout=30)[0]
+    assert [line for line in output.splitlines() if line] == ["Ctrl-C ends it", "interrupted"]
+
+
 def test_a_server_killed_during_an_analysis_loses_nothing(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         page = server.page()

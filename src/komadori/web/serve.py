@@ -114,6 +114,8 @@ def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], N
     """Serve until Ctrl-C or SIGTERM."""
     _limit_malloc_arenas()
     logging.getLogger("uvicorn.error").addFilter(_without_trace_of_bad_text)
+    # It warns of every message to a page whose connection has just been lost.
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
     config = uvicorn.Config(
         make_app(hub, address.access),
         log_level="warning",
