@@ -22,9 +22,12 @@ std::span<const std::uint8_t, 32> hcp_at(Bytes bytes, std::size_t at) {
     return bytes.subspan(at).first<32>();
 }
 
-// A cheap necessary test for a header, for searching in arbitrary bytes.
+// A cheap necessary test for a header, for searching in arbitrary bytes. The kings' squares, in the
+// bits after the first, tell it from a gap of zeros, which hcp would refuse byte by byte.
 bool may_be_header(Bytes bytes, std::size_t at) {
-    return at + HCPE3_HEADER <= bytes.size() && read_u16(&bytes[at + 32]) <= HCPE3_MAX_PLIES &&
+    if (at + HCPE3_HEADER > bytes.size()) return false;
+    const int bits = read_u16(&bytes[at]) >> 1;
+    return (bits & 127) != (bits >> 7 & 127) && read_u16(&bytes[at + 32]) <= HCPE3_MAX_PLIES &&
            is_result_byte(bytes[at + 34]) && bytes[at + 35] <= 2;
 }
 
