@@ -1,14 +1,17 @@
 """Samples mapped from the disk against the same samples loaded."""
 
 import itertools
+import lzma
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from komadori import records
-from komadori.records import mapped, samples
+from komadori.records import files, mapped, samples
 from komadori.rules import Board
 
 
@@ -203,3 +206,14 @@ def test_missing_and_empty_files(tmp_path):
     (tmp_path / "empty.hcpe").write_bytes(b"")
     with pytest.raises(records.RecordError, match="no game with samples"):
         records.map_samples(tmp_path / "empty.hcpe", tmp_path / "cache")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_folder_for_temporary_files_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "a.psv.xz"
+    path.write_bytes(lzma.compress(bytes(40_000)))
+    with Path("/dev/full").open("r+b", 0) as full:
+        monkeypatch.setattr(tempfile, "SpooledTemporaryFile", lambda _: full)
+        with pytest.raises(OSError, match="No space left") as caught:
+            files.content(path)
+    assert caught.value.filename == tempfile.gettempdir()

@@ -78,12 +78,20 @@ def _unpack(path: Path, packer: Any, target: IO[bytes]) -> tuple[int, Exception 
                 data = file.read(BUFFER_BYTES)
             except (lzma.LZMAError, zlib.error, EOFError, gzip.BadGzipFile) as error:
                 rest, damage = _last_bytes(path, packer, size)
-                target.write(rest)
+                _spool(target, rest)
                 return size + len(rest), damage or error
             if not data:
                 return size, None
-            target.write(data)
+            _spool(target, data)
             size += len(data)
+
+
+def _spool(target: IO[bytes], data: bytes) -> None:
+    """Write to a temporary file, which has no name of its own: errors name its folder."""
+    try:
+        target.write(data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, tempfile.gettempdir()) from error
 
 
 def _last_bytes(path: Path, packer: Any, begin: int) -> tuple[bytes, Exception | None]:
