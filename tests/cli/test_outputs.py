@@ -3,8 +3,10 @@ full output is named."""
 
 from __future__ import annotations
 
+import lzma
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -284,3 +286,18 @@ def test_a_full_standard_output_is_named(line: str) -> None:
         )
     assert done.returncode == 1
     assert done.stderr == "Error: standard output: No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("line", ["records stats {}", "records convert {} -o {}.kif"])
+def test_a_full_folder_for_temporary_files_is_no_fault_of_the_input(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.csa.xz"
+    path.write_bytes(lzma.compress(b"V2.2\nPI\n+\n+7776FU\n%TORYO\n"))
+    with Path("/dev/full").open("r+b", 0) as full:
+        monkeypatch.setattr(tempfile, "SpooledTemporaryFile", lambda _: full)
+        result = run(*line.format(path, path).split())
+    assert result.exit_code == 2
+    assert result.output == f"Error: {tempfile.gettempdir()}: No space left on device\n"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.csa.xz"]

@@ -86,6 +86,9 @@ class Inputs:
                 try:
                     yield from self._read(path, show)
                 except (RecordError, OSError) as error:
+                    named = getattr(error, "filename", None)
+                    if named is not None and named != str(path):
+                        raise  # of the folder for temporary files, which other files need, too
                     reason = error.strerror if isinstance(error, OSError) else None
                     text = reason or str(error).removeprefix(f"{path}: ")
                     self.skipped.append(Skipped(path, 0, size, 0, text))
