@@ -156,6 +156,15 @@ def test_no_analysis_writes_into_a_journal_in_use(tmp_path: Path) -> None:
     assert not journal.exists()
 
 
+@pytest.mark.parametrize("name", ["n" * 250, "棋" * 85])
+def test_a_file_with_a_long_name_can_be_locked(name: str, tmp_path: Path) -> None:
+    with RunLock.of_file(tmp_path / name):
+        assert len(list(tmp_path.iterdir())) == 2
+        with pytest.raises(InUseError, match="in use by process"):
+            RunLock.of_file(tmp_path / name).acquire()
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_new_run_in_the_folder_of_a_running_one_names_it(tmp_path: Path) -> None:
     (tmp_path / LEARNER_STATE).write_bytes(b"x")
     with pytest.raises(ValueError, match="holds a run already"):

@@ -180,12 +180,19 @@ def _is_of(name: object, path: Path) -> bool:
     return last.startswith(f"{start}.") and last.endswith(".tmp")
 
 
+def hidden_name(name: str, suffix: str) -> str:
+    """The name of a hidden file beside `name`: `.NAME` and the suffix, of a very long NAME its
+    start, so that file systems allow it."""
+    start = f".{name}"
+    while len(os.fsencode(start + suffix)) > _MAX_NAME:
+        start = start[:-1]
+    return start + suffix
+
+
 def _temporary_start(name: str) -> str:
     """The start of the temporary names of `name`, short enough for all of them."""
-    start = f".{name}"
-    while len(os.fsencode(start)) > _MAX_NAME - len(f".{_MAX_WRITERS}.tmp"):
-        start = start[:-1]
-    return start
+    longest = f".{_MAX_WRITERS}.tmp"
+    return hidden_name(name, longest).removesuffix(longest)
 
 
 def _make_folder(folder: Path) -> None:

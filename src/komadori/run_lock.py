@@ -19,9 +19,12 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
+from komadori.atomic import hidden_name
 from komadori.json_file import read_table
 
 LOCK_FILE = ".lock"
+#: Suffix of the file that names the process that holds a lock.
+_HOLDER = "-holder"
 #: Longest command line quoted in a message, in characters.
 _COMMAND_LENGTH = 120
 
@@ -49,7 +52,8 @@ class RunLock:
         lock = cls.__new__(cls)
         lock.place = Path(path)
         lock._is_file = True
-        lock._lock = _file_lock(lock.place.with_name(f".{lock.place.name}.lock"))
+        name = hidden_name(lock.place.name, f"{LOCK_FILE}{_HOLDER}").removesuffix(_HOLDER)
+        lock._lock = _file_lock(lock.place.with_name(name))
         return lock
 
     @property
@@ -134,7 +138,7 @@ def was_released(folder: Path) -> bool:
 
 
 def _holder_path(lock: Path) -> Path:
-    return Path(f"{lock}-holder")
+    return Path(f"{lock}{_HOLDER}")
 
 
 def _file_lock(path: Path) -> FileLock:
