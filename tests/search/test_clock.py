@@ -112,6 +112,7 @@ def test_iterations_use_byoyomi_in_full() -> None:
     assert iteration_budget(Limits(byoyomi_ms=1000), BLACK, 1) == TimeBudget(900, 900, 900)
     nearly = Limits(btime_ms=1100, byoyomi_ms=1000)
     assert iteration_budget(nearly, BLACK, 1).optimum_ms == 2100 - 210
-    assert iteration_budget(Limits(btime_ms=5000, byoyomi_ms=1000), BLACK, 1).optimum_ms == 900
+    with_main_time = iteration_budget(Limits(btime_ms=5000, byoyomi_ms=1000), BLACK, 1)
+    assert with_main_time.minimum_ms == with_main_time.optimum_ms == 900
     assert iteration_budget(Limits(movetime_ms=70), BLACK, 1) == TimeBudget(70, 70, 70)
     assert iteration_budget(Limits(nodes=5), BLACK, 1) == TimeBudget()

@@ -106,8 +106,8 @@ def iteration_budget(
     the clock allows. Main time is planned for at least 15 more moves of this side (games
     have 120 to 160 plies). `slow_mover` scales the time per move, in per cent. If there is only
     byoyomi, the optimum equals the maximum, since it is used in full. The margin shortens the
-    optimum by at most a half: on a short clock it would leave no time to search. The optimum is at
-    least the byoyomi but for its own margin.
+    optimum by at most a half: on a short clock it would leave no time to search. The byoyomi, but
+    for its own margin, is always used: it is free.
     """
     if (fixed := _clockless(limits)) is not None:
         return fixed
@@ -125,7 +125,8 @@ def iteration_budget(
     maximum = min(max(maximum, optimum, 1), longest)
     free = byoyomi - round(margin_ms(byoyomi, time_margin_ms))
     optimum = max(optimum - margin, optimum // 2, free, 1)
-    return TimeBudget(min(minimum_ms, maximum), min(optimum, maximum), maximum)
+    minimum = min(max(minimum_ms, free), maximum)
+    return TimeBudget(minimum, min(optimum, maximum), maximum)
 
 
 def hard_limit_ms(limits: Limits, turn: int) -> float | None:
