@@ -124,7 +124,7 @@ def check_free(folder: Path) -> None:
             RunLock(folder).acquire().release()
         except InUseError:
             raise
-        except OSError:  # can't be written: nobody else writes there either
+        except OSError:  # read-only: nobody else writes there either
             return
 
 

@@ -58,7 +58,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     raise ValueError(_TOO_DEEP)
 
 
-#: A key of more parts than that; tomllib takes quadratic time for them.
+#: A key of more than MAX_DEPTH parts, for which tomllib takes quadratic time.
 _DEEP_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{MAX_DEPTH}}}")
 _MAX_BITS = 10_000
 _TOO_LONG = "a number has too many digits"

@@ -103,3 +103,11 @@ def test_the_minimum_thinking_time_is_used() -> None:
     with start("--eval", "material", "--option", "MinimumThinkingTime=1500") as engine:
         thought = engine.think(STARTPOS, [], GoCommand(btime_ms=60_000, wtime_ms=60_000), 20.0)
     assert 1500 <= thought.time_ms < 5000
+
+
+def test_an_only_move_is_played_before_the_byoyomi_ends() -> None:
+    check = "sfen 1r4s2/n2g1g2l/lsnp2S1n/pp2p+Bk1p/1P7/4PPp1P/+b2P3PN/L5GRL/3GS1K2 w P5p 70"
+    go = GoCommand(btime_ms=60_000, wtime_ms=60_000, byoyomi_ms=4_000)
+    with start("--eval", "material") as engine:
+        assert engine.think(check, [], go, 60.0).time_ms < 2000
+        assert engine.think(STARTPOS, [], go, 60.0).time_ms > 3000

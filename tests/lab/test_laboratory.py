@@ -499,7 +499,10 @@ def test_commands_make_pages(tmp_path, monkeypatch):
     assert made.exit_code == 0, made.output
     listed = runner.invoke(command, ["list", *common])
     assert "toy" in listed.output
-    assert "slow" in listed.output  # a variant
+    variants = runner.invoke(command, ["list", "toy", *common]).output
+    assert "toy/slow" in variants
+    assert "1 of 3" in variants
+    assert runner.invoke(command, ["list", "nosuch", *common]).exit_code == 2
     report = runner.invoke(command, ["report", *common, "-o", "pages", "--machine", "A machine"])
     assert report.exit_code == 0, report.output
     assert report.output.startswith("1 page: ")

@@ -45,9 +45,9 @@ SIDES: tuple[Literal["black"], Literal["white"]] = ("black", "white")
 class Conditions:
     """Conditions of a game, the same for both sides. Times in milliseconds.
 
-    Without a clock a move is limited only by `nodes`, `depth` and `movetime_ms` (or the players'
-    own limits), and none is lost on time. On a clock it may exceed its time by `margin_ms`, since
-    time is measured outside the engine's process.
+    Without a clock, a move is limited only by `nodes`, `depth` and `movetime_ms` (or the players'
+    own limits), and its time isn't enforced. With a clock, a move may exceed it by `margin_ms`,
+    since time is measured outside the engine's process.
     """
 
     main_ms: int = 0

@@ -207,8 +207,8 @@ class Ladder:
         self, name: str, spec: str, anchor_elo: float | None = None, note: str = ""
     ) -> LadderPlayer:
         """Add a player. Raises LadderError if the name is taken, and PlayerSpecError, also if the
-        player is known not to support the ladder's limits or openings, or if its network, weights
-        or program doesn't exist: nothing removes a player."""
+        player is known not to support the ladder's limits or openings, its network or weights can't
+        be loaded, or its program doesn't exist: nothing removes a player."""
         from komadori.players import check_files, fingerprint
 
         if not name.strip() or not name.isprintable():

@@ -110,7 +110,7 @@ _OPTIONS = (
         default=0.0,
         show_default=True,
         type=MARGIN,
-        help="With --clock: seconds of overtime tolerated. Moves of --time aren't lost on time.",
+        help="Seconds of overtime tolerated with --clock; --time isn't enforced.",
     ),
     click.option(
         "--max-plies",

@@ -66,20 +66,7 @@ def command(
     source = _find(source)
     if folder.exists() and not folder.is_dir():
         raise click.UsageError(f"{folder} is a file; name a folder with --out")
-    with exclusive(folder):
-        _import(source, folder, part, activation, eval_coef, data, force=force)
-
-
-def _import(
-    source: Path,
-    folder: Path,
-    part: str | None,
-    activation: str | None,
-    eval_coef: float | None,
-    data: tuple[Path, ...],
-    *,
-    force: bool,
-) -> None:
+    click.get_current_context().with_resource(exclusive(folder))
     if any((folder / name).exists() for name in (CARD_FILE, WEIGHTS_FILE)) and not force:
         raise click.UsageError(f"{folder} holds a model already; --force replaces it")
     if source.suffix in EXPORTED:

@@ -81,10 +81,13 @@ def command() -> None:
 
 
 @command.command("list")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @_FOLDER
 @_RESULTS
-def list_(folder: Path, results: Path) -> None:
-    """List the experiments, their variants, and the finished runs with the current settings."""
+def list_(names: tuple[str, ...], folder: Path, results: Path) -> None:
+    """List the experiments, or the variants of the named ones, and how many of their runs are
+    finished with the current settings.
+    """
     from rich.table import Table
 
     from komadori.cli.training_display import print_rich
@@ -92,16 +95,18 @@ def list_(folder: Path, results: Path) -> None:
     from komadori.lab.results import Store
 
     store = Store(results)
-    table = Table("experiment", "question", "source", "variants", "runs done")
-    for experiment in _load(folder):
+    columns = ("name", "variant") if names else ("experiment", "question", "source", "variants")
+    table = Table(*columns, "runs done")
+    for experiment in _chosen(folder, names) if names else _load(folder):
         done = {(record.variant, record.seed) for record in store.current(experiment)}
-        table.add_row(
-            experiment.name,
-            experiment.title,
-            experiment.source,
-            ", ".join(variant.name for variant in experiment.variants),
-            f"{len(done)} of {len(SEEDS) * len(experiment.variants)}",
-        )
+        if not names:
+            variants = len(experiment.variants)
+            runs = f"{len(done)} of {len(SEEDS) * variants}"
+            table.add_row(experiment.name, experiment.title, experiment.source, str(variants), runs)
+            continue
+        for variant in experiment.variants:
+            runs = f"{sum(name == variant.name for name, _ in done)} of {len(SEEDS)}"
+            table.add_row(f"{experiment.name}/{variant.name}", variant.title, runs)
     print_rich(table)
 
 

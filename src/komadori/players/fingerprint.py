@@ -31,8 +31,8 @@ def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
 
 
 def check_files(spec: str | PlayerSpec) -> None:
-    """Raise PlayerSpecError if a player's program doesn't exist, or its network or weights can't be
-    loaded: they are loaded once. A program isn't started."""
+    """Raise PlayerSpecError if a player's network or weights can't be loaded (they are loaded once)
+    or its program doesn't exist (it isn't started)."""
     check_type("spec", spec, str, PlayerSpec)
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
     if parsed.kind in ("model", "policy", "one-ply"):

@@ -240,7 +240,10 @@ class AlphaBetaSearcher(OneAtATime):
             bounds.depth = 1
         bounds.infinite = limits.infinite or limits.ponder or limits.mate == 0
         if times.optimum_ms is not None and times.maximum_ms is not None:
-            bounds.minimum_ms = round(times.minimum_ms)
+            # An only move isn't thought about for the whole byoyomi.
+            is_only = len(self._board.legal_moves) == 1
+            least = self._options.minimum_thinking_ms if is_only else math.inf
+            bounds.minimum_ms = round(min(times.minimum_ms, least))
             bounds.optimum_ms = max(1, round(times.optimum_ms))
             bounds.maximum_ms = max(1, round(times.maximum_ms))
         bounds.searchmoves = [move.move16 for move in limits.searchmoves]

@@ -178,7 +178,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
 
     @api.put(
         "/games/{game}",
-        summary="Change a game; with `version`, only the one of this version: else 409",
+        summary="Change a game; with `version`, 409 if the stored game has another version",
     )
     def change(
         game: GameNumber,

@@ -90,7 +90,7 @@ class Entry:
 
     @property
     def version(self) -> str:
-        """Digest of everything that is stored."""
+        """Digest of everything stored but the game's analyses."""
         return hashlib.sha256(json.dumps(_row(self)).encode()).hexdigest()[:32]
 
     def to_game(self) -> Game:

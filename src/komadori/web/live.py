@@ -94,7 +94,7 @@ class Analysis:
         self._pending = None
         self._stop.set()
         if self._task is not None:
-            await asyncio.wait([self._task])  # which a caller that is cancelled doesn't cancel
+            await asyncio.wait([self._task])  # cancelling the caller doesn't cancel it
 
     def stop_short(self) -> None:
         """Stop the running short search."""

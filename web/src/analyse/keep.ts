@@ -23,14 +23,14 @@ async function contentOf(tree: GameTree): Promise<Content> {
   };
 }
 
-/** Notes that a tree is as the library has it. */
+/** Records that a tree and the stored game are the same. */
 export async function noteStored(tree: GameTree, { game: number, version }: Saved): Promise<void> {
   tree.number = number;
   tree.stored = { game: number, version, content: JSON.stringify(await contentOf(tree)) };
 }
 
-/** Changes the game of the library that a tree is from; undefined if it is the same. Throws HttpError 404 or 409 if
- * the library no longer has it as it was. */
+/** Updates the stored game; returns undefined if there is nothing to change. Throws HttpError 404 if it was deleted,
+ * 409 if it was changed elsewhere. */
 async function update({ game: number, version, content: before }: NonNullable<GameTree['stored']>, content: Content): Promise<Saved | undefined> {
   if (JSON.stringify(content) !== before) return send('PUT', `games/${number}?version=${version}`, content);
   const now = await get<StoredGame>(`games/${number}`);

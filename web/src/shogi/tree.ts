@@ -76,9 +76,9 @@ export class GameTree {
   name = '';
   /** Its number in the library. */
   number?: number;
-  /** The library's game that this page read or wrote, in which version, and as what it would be saved then. */
+  /** The stored game that this page last read or wrote, its version, and the content that would have been saved then. */
   stored?: { game: number; version: string; content: string };
-  /** The library's game that has its analysis. */
+  /** The number of the stored game that has the analysis. */
   analysed?: number;
 
   constructor(readonly initialSfen = START) {

@@ -96,8 +96,7 @@ def _row(loop: Loop, number: int, rating: Rating | None, references: tuple[str, 
     played = loop.facts(number, "references") or {}
     for name in references:
         score = played.get(name)
-        numbers = [score[name] for name in ("wins", "draws", "losses")] if score else []
-        cells.append(result_text(*numbers) if numbers else "")
+        cells.append(result_text(score["wins"], score["draws"], score["losses"]) if score else "")
     return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
