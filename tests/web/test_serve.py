@@ -118,7 +118,10 @@ def test_pages_that_vanish_print_nothing(tmp_path: Path) -> None:
             page.socket.close()
         assert server.get("/api/games")["total"] == 0
         server.process.send_signal(signal.SIGINT)
-        output = server.process.communicate(timeout=30)[0]
+        assert server.process.stdout is not None
+        # Not `communicate`: it loses lines that `readline` has read ahead.
+        output = server.process.stdout.read()
+        server.process.wait(30)
     assert [line for line in output.splitlines() if line] == ["Ctrl-C ends it", "interrupted"]
 
 
