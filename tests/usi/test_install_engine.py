@@ -66,9 +66,13 @@ def test_the_model_is_written_with_its_full_path(
 
 @pytest.mark.parametrize(
     ("arguments", "name", "own"),
-    [([], "komadori", "EvalFile"), (["--player", "model"], "komadori-model", "UCT_Threads")],
+    [
+        ([], "komadori", "EvalFile"),
+        (["--player", "model"], "komadori-model", "UCT_Threads"),
+        (["random:3"], "komadori-random-3", "UCT_Threads"),
+    ],
 )
-def test_without_a_model_the_package_s_players_play(
+def test_the_package_s_players_and_fakes_need_no_file(
     arguments: list[str], name: str, own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

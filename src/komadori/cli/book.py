@@ -95,4 +95,5 @@ def show(book: Path, position: tuple[str, ...]) -> None:
     if not moves:
         say("not in the book")
     for move in moves:
-        say(f"{move.usi:<6}{move.count:>8,}  {move.score_cp or 0:>+6} cp  {move.ponder or '-'}")
+        score = "-" if move.score_cp is None else f"{move.score_cp:+} cp"
+        say(f"{move.usi:<6}{move.count:>8,}  {score:>9}  {move.ponder or '-'}")
