@@ -127,3 +127,13 @@ def test_the_site_is_complete(tmp_path: Path) -> None:
     loaded = re.compile(r'<(?:script|link rel="stylesheet"|img)[^>]*(?:src|href)="https?://')
     for html_page in (tmp_path / "site").rglob("*.html"):
         assert not loaded.search(html_page.read_text("utf-8")), html_page
+
+
+def test_tables_of_messages_name_the_bounds_that_there_are() -> None:
+    pytest.importorskip("fastapi")
+    from komadori.web.reference import messages_markdown
+
+    types = re.findall(r"^\| `\w+` \| ([^|]*) \|", messages_markdown(), re.MULTILINE)
+    assert "integer from 0" in types
+    assert "integer 1 to 32" in types
+    assert not any("None" in name for name in types)

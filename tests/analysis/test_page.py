@@ -101,6 +101,15 @@ def data_of(page: str) -> Any:
     )
 
 
+def test_a_record_that_knows_only_the_day_of_its_game_has_a_date(tmp_path: Path) -> None:
+    path = tmp_path / "game.kif"
+    path.write_text("対局日：2010/03/04\n先手：甲\n後手：乙\n   1 ７六歩(77)\n", encoding="utf-8")
+    (game,) = records.read_games(path)
+    (data,) = data_of(html_report([AnalysedGame(game, [None, None])], "t"))["games"]
+    assert data["date"] == "2010/03/04"
+    assert data["headers"] == [["date", "2010/03/04"]]
+
+
 def test_the_page_stands_alone(analysed: AnalysedGame) -> None:
     page = html_report([analysed, analysed], "two <games>", "note")
     found = parsed(page)

@@ -191,6 +191,9 @@ def test_a_game_saved_with_its_record_is_exported_as_the_record_tells_it(server:
     assert read["comments"] == {"1": "解説"}
     assert read["times_ms"] == [7000, 9000]
     assert server.http.get("/api/games").json()["games"][0]["started"] == "2024/05/06 10:00:00"
+    dated = record.replace("開始日時：2024/05/06 10:00:00", "対局日：2010/03/04")
+    server.http.post("/api/games", json={**saved, "record": dated})
+    assert server.http.get("/api/games").json()["games"][0]["started"] == "2010/03/04"
     # The time of saving isn't the time of the game.
     number = server.http.post("/api/games", json=saved).json()["game"]
     assert "開始日時" not in server.http.get(f"/api/games/{number}/record").content.decode()

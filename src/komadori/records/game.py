@@ -222,6 +222,13 @@ class Game:
         except (KeyError, ValueError):
             return None
 
+    @property
+    def date(self) -> str:
+        """When the game was played, in the record's words: the time it began, else the day (対局日);
+        empty if the headers have neither.
+        """
+        return self.headers.get("start_time") or self.headers.get("対局日", "")
+
     def usi_moves(self) -> list[str]:
         return [_usi(move) for move in self.moves]
 

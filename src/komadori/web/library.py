@@ -145,7 +145,7 @@ def entry_of(game: Game, source: Source) -> Entry:
         white=headers.pop("white", ""),
         winner=_WINNER_NAMES.get(game.winner, "none"),
         end="" if game.end == End.UNKNOWN else game.end.name.lower(),
-        started=headers.get("start_time", ""),
+        started=game.date,
         times_ms=[None if t == NO_TIME else int(t) for t in game.times_ms],
         scores_cp=[None if s == NO_SCORE else int(s) for s in game.scores_cp],
         comments=dict(game.comments),

@@ -90,5 +90,5 @@ def _type(about: dict[str, Any]) -> str:
         extra = about.get("additionalProperties")
         return f"{{{_type(extra)}}}" if isinstance(extra, dict) else "object"
     low, high = about.get("minimum", about.get("exclusiveMinimum")), about.get("maximum")
-    bounds = "" if low is None and high is None else f" {low} to {high}"
+    bounds = f" {low} to {high}" if high is not None else f" from {low}" if low is not None else ""
     return str(about.get("type", "any")) + bounds

@@ -30,7 +30,7 @@ VERSION = 1
 LINE_PLIES = 16
 
 #: Headers that the page shows under their own names, in this order; the players stand above.
-_HEADERS = ("event", "site", "start_time", "end_time", "time_limit", "opening")
+_HEADERS = ("event", "site", "date", "start_time", "end_time", "time_limit", "opening")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def game_data(analysed: AnalysedGame, strength: Strength | None = None) -> dict[
     grades = [None if loss is None else grade_of(loss) for loss in analysed.losses]
     return {
         **_head(analysed),
-        "headers": [[key, game.headers[key]] for key in _HEADERS if game.headers.get(key)],
+        "headers": _headers(game),
         "sfen": game.initial_sfen,
         "moves": usi,
         "ki2": in_ki2(start, usi),
@@ -124,6 +124,11 @@ def game_data(analysed: AnalysedGame, strength: Strength | None = None) -> dict[
     }
 
 
+def _headers(game: Game) -> list[list[str]]:
+    values = game.headers if game.headers.get("start_time") else game.headers | {"date": game.date}
+    return [[key, values[key]] for key in _HEADERS if values.get(key)]
+
+
 def _times(game: Game) -> list[int | None]:
     """The milliseconds spent on each move. Programs that don't know them write 0 for every move."""
     known = bool((game.times_ms > 0).any())
@@ -138,7 +143,7 @@ def _head(analysed: AnalysedGame) -> dict[str, Any]:
         "white": game.white,
         "ratings": [game.rating(turn) for turn in COLORS],
         "event": game.headers.get("event", ""),
-        "date": game.headers.get("start_time", ""),
+        "date": game.date,
         "plies": len(game),
         "first": game.first_turn,
         "handicap": None if handicap is None else [handicap.name, handicap.kif],
