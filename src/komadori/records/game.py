@@ -224,9 +224,7 @@ class Game:
 
     @property
     def date(self) -> str:
-        """When the game was played, in the record's words: the time it began, else the day (対局日);
-        empty if the headers have neither.
-        """
+        """When the game began, else its day (対局日), as the record writes it; empty if unknown."""
         return self.headers.get("start_time") or self.headers.get("対局日", "")
 
     def usi_moves(self) -> list[str]:
