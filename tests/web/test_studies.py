@@ -177,3 +177,48 @@ def test_a_study_of_an_unknown_game_fails_with_a_message(server: Server) -> None
     with server.page() as page:
         _, _, last = study(page, games=[{"game": 4711}])
     assert (last["state"], last["message"]) == ("failed", "no game 4711")
+
+
+def test_a_game_that_is_deleted_during_a_study_leaves_the_others_their_results(
+    server: Server,
+) -> None:
+    games = [{"position": "startpos moves 7g7f"}, {"position": GAME}]
+    with server.page() as page:
+        request = page.send("study", games=games, nodes=20_000)
+        while not (message := page.until("study", id=request))["found"]:
+            pass
+        deleted, other = (game["game"] for game in message["games"])
+        assert server.http.delete(f"/api/games/{deleted}").status_code == 204
+        while message["state"] == "running":
+            message = page.until("study", id=request)
+        assert (message["state"], message["message"]) == ("done", "")
+        # The study is complete, so one of more nodes that has only begun doesn't replace it.
+        request = page.send("study", games=[{"game": other}], nodes=1_000_000)
+        page.send("study_stop", study=page.until("study", id=request)["study"])
+        while page.until("study", id=request)["state"] == "running":
+            pass
+    stored = server.http.get(f"/api/games/{other}/study").json()
+    assert (stored["done"], stored["effort"]) == (7, "20000 nodes")
+
+
+def test_two_studies_of_a_game_take_turns(server: Server) -> None:
+    """As those of two pages, or one that begins while a stopped one ends."""
+    game = {"position": GAME}
+    with server.page() as page:
+        requests = [page.send("study", games=[game, game], nodes=1000) for _ in range(2)]
+        last: dict[int, dict[str, Any]] = {}
+        while len(last) < 2:
+            message = page.until("study")
+            if message["state"] != "running":
+                last[message["id"]] = message
+        assert [last[request]["state"] for request in requests] == ["done", "done"], last
+        # One that is stopped while it waits ends at once.
+        requests = [page.send("study", games=[game], nodes=10_000_000) for _ in range(2)]
+        names: dict[int, str] = {}
+        while len(names) < 2:
+            message = page.until("study")
+            names[message["id"]] = message["study"]
+        for request in reversed(requests):
+            page.send("study_stop", study=names[request])
+            while page.until("study", id=request)["state"] == "running":
+                pass

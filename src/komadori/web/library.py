@@ -526,10 +526,13 @@ class Library:
         done: int,
         total: int,
     ) -> Path:
-        """Insert or update a study and return its journal. `weight`: higher for better studies."""
+        """Insert or update a study and return its journal. `weight`: higher for better studies.
+        Raises RefusedError, `unknown_name` if the game has been deleted.
+        """
         text = json.dumps(settings, sort_keys=True)
         journal = self._journal(game, text)
         with self._writing() as database:
+            self._find(game)
             database.execute(
                 "INSERT INTO studies VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(game, settings) "
                 "DO UPDATE SET done=MAX(done, excluded.done), total=excluded.total",

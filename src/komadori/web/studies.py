@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from komadori.analysis import AnalysedGame, Effort, Found, Journal, PositionAnalyser, from_comments
@@ -52,7 +53,7 @@ Send = Callable[[Shape, str | None], None]
 
 
 class _StoppedError(Exception):
-    """Raised in the search of a stopped study."""
+    """Raised in a stopped study, while it waits or searches."""
 
 
 class _StoppableLane(Lane):
@@ -169,6 +170,9 @@ class Studies:
         self._tasks: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(MAX_RUNNING)
         self._numbers = count(1)
+        self._written: set[Path] = set()
+        """Journals that a study writes to."""
+        self._written_changed = threading.Condition()
 
     def running(self) -> list[str]:
         return [key for key, study in self._studies.items() if study.state == "running"]
@@ -235,7 +239,7 @@ class Studies:
             raise
         finally:
             updates.cancel()
-            if len(study.found) == study.total and study.state == "stopped":
+            if 0 < study.total == len(study.found) and study.state == "stopped":
                 study.state = "done"
             self._broadcast(study)
             self._forget_finished()
@@ -272,13 +276,18 @@ class Studies:
             else Effort(request.nodes or ANALYSIS_NODES[name])
         )
         lease = self._lease_alphabeta if name == "alphabeta" else self._lease_network
-        with lease(study, effort) as engine, contextlib.ExitStack() as journals:
+        with (
+            contextlib.suppress(_StoppedError),
+            lease(study, effort) as engine,
+            contextlib.ExitStack() as journals,
+        ):
             settings = {**engine.facts, "effort": str(effort), "lines": request.lines}
             weight = float(effort.nodes or (effort.seconds or 0) * 1e6)
-            games: dict[int, _StudiedGame] = {}
+            numbers: list[int] = []
+            read: dict[int, tuple[Game, list[str], Path]] = {}
             for number, entry in self._entries(request.games):
-                if number in games:
-                    study.requested.append(games[number])
+                numbers.append(number)
+                if number in read:
                     continue
                 game = entry.with_comments()
                 keys = position_keys(game)
@@ -291,9 +300,15 @@ class Studies:
                     done=0,
                     total=len(keys),
                 )
-                journal = journals.enter_context(Journal(path, settings))
-                games[number] = _StudiedGame(number, game, keys, journal, len(keys))
-                study.games.append(games[number])
+                read[number] = game, keys, path
+            journals.enter_context(self._sole_writer({p for *_, p in read.values()}, study.stop))
+            games: dict[int, _StudiedGame] = {}
+            for number in numbers:
+                if number not in games:
+                    game, keys, path = read[number]
+                    journal = journals.enter_context(Journal(path, settings))
+                    games[number] = _StudiedGame(number, game, keys, journal, len(keys))
+                    study.games.append(games[number])
                 study.requested.append(games[number])
             study.total = sum(len(studied.keys) for studied in study.games)
             if study.total > MAX_POSITIONS:
@@ -313,19 +328,37 @@ class Studies:
                     _positions(study.games, set(occurrences) - set(known))
                 ):
                     self._add_result(study, key, found, occurrences[key])
-            except _StoppedError:
-                pass
             finally:
                 for studied in study.games:
-                    self._library.register_study(
-                        studied.number,
-                        settings,
-                        model=engine.name,
-                        effort=str(effort),
-                        weight=weight,
-                        done=len(studied.keys) - studied.remaining,
-                        total=len(studied.keys),
-                    )
+                    with _unless_deleted():
+                        self._library.register_study(
+                            studied.number,
+                            settings,
+                            model=engine.name,
+                            effort=str(effort),
+                            weight=weight,
+                            done=len(studied.keys) - studied.remaining,
+                            total=len(studied.keys),
+                        )
+
+    @contextlib.contextmanager
+    def _sole_writer(self, journals: set[Path], stop: threading.Event) -> Iterator[None]:
+        """Wait until no other study of this server writes to these journals; the results of that
+        one are then reused. Raises _StoppedError.
+        """
+        with self._written_changed:
+            while not self._written_changed.wait_for(
+                lambda: journals.isdisjoint(self._written), timeout=INTERVAL_S
+            ):
+                if stop.is_set():
+                    raise _StoppedError
+            self._written |= journals
+        try:
+            yield
+        finally:
+            with self._written_changed:
+                self._written -= journals
+                self._written_changed.notify_all()
 
     @contextlib.contextmanager
     def _lease_network(self, study: Study, effort: Effort) -> Iterator[_StudyEngine]:
@@ -398,6 +431,16 @@ class Studies:
                     studied.game, [studied.journal.known[k] for k in studied.keys]
                 )
                 study.mistakes.extend(mistakes_of(studied.number, analysed))
+
+
+@contextlib.contextmanager
+def _unless_deleted() -> Iterator[None]:
+    """Allow for a game that a page has deleted."""
+    try:
+        yield
+    except RefusedError as error:
+        if error.code != "unknown_name":
+            raise
 
 
 def position_keys(game: Game) -> list[str]:
