@@ -458,6 +458,26 @@ def test_the_analysis_of_a_record_is_read(server: Server) -> None:
     assert stored["texts"] == found["texts"]
 
 
+def test_the_analyses_of_variations_are_read(server: Server) -> None:
+    record = (
+        "1 ７六歩(77)\n2 ３四歩(33)\n3 ２六歩(27)\n変化：3手\n3 ６六歩(67)\n4 ８四歩(83)\n"
+        "*#評価値=80\n*振り飛車\n変化：4手\n4 ４四歩(43)\n*#評価値=-40\n変化：2手\n2 ８四歩(83)\n"
+    )
+    post = {"position": "startpos moves 7g7f 3c3d 2g2f", "record": record}
+    (read,) = server.http.post("/api/records", content=record.encode()).json()["games"]
+    stored = server.http.get(
+        f"/api/games/{server.http.post('/api/games', json=post).json()['game']}"
+    )
+    assert stored.json()["variations"] == read["variations"]
+    found = {(one["parent"], one["ply"], *one["moves"]): one for one in read["variations"]}
+    assert found.keys() == {(0, 1, "8c8d"), (0, 2, "6g6f", "8c8d"), (1, 1, "4c4d")}
+    first, nested = found[0, 2, "6g6f", "8c8d"], found[1, 1, "4c4d"]
+    assert first["texts"] == {"2": "振り飛車"}
+    assert nested["texts"] == {"1": ""}
+    assert [(one["ply"], one["lines"][0]["score_cp"]) for one in first["analysis"]] == [(2, 80)]
+    assert [(one["ply"], one["lines"][0]["score_cp"]) for one in nested["analysis"]] == [(1, -40)]
+
+
 @pytest.mark.parametrize(
     ("end", "winner", "stored"),
     [

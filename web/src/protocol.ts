@@ -528,6 +528,7 @@ export interface Problem {
 export interface ReadGame {
   analysis: Found[];
   texts: Record<string, string>;
+  variations: RecordedVariation[];
   scores_cp: (number | null)[];
   black: string;
   white: string;
@@ -552,6 +553,20 @@ export interface ReadGames {
 export interface RecordedAnalysis {
   analysis: Found[];
   texts: Record<string, string>;
+  variations: RecordedVariation[];
+}
+
+export interface RecordedLine {
+  analysis: Found[];
+  texts: Record<string, string>;
+}
+
+export interface RecordedVariation {
+  analysis: Found[];
+  texts: Record<string, string>;
+  parent: number;
+  ply: number;
+  moves: string[];
 }
 
 export interface RunInfo {
@@ -623,6 +638,7 @@ export interface StopStudy {
 export interface StoredGame {
   analysis: Found[];
   texts: Record<string, string>;
+  variations: RecordedVariation[];
   scores_cp: (number | null)[];
   summary: GameSummary;
   version: string;

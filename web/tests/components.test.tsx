@@ -299,7 +299,7 @@ test('a game shows players, clocks, actions and the result', async () => {
   await click(button(again, 'Analyse the game')); // the library lacks it
   await vi.waitFor(() => expect([game.value.mainLine().length, game.value.ending, game.value.headers.white]).toEqual([3, '投了', 'net']));
   const summary = { game: 3, black: 'me', white: 'net', title: '', source: 'played', winner: 'white', end: 'time', plies: 2, started: '2026-05-03T10:11:12', is_studied: false, sfen: START };
-  serve({ 'api/games/3': { summary, sfen: START, moves: state.moves, times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, result: null, record: '' } });
+  serve({ 'api/games/3': { summary, sfen: START, moves: state.moves, times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, variations: [], result: null, record: '' } });
   await click(button(again, 'Analyse the game'));
   await vi.waitFor(() => expect([game.value.number, game.value.headers.date]).toEqual([3, '2026/05/03 10:11:12']));
 });
@@ -349,7 +349,7 @@ test('a saved KIF file names its encoding and reads back as the same game', asyn
 
 test('the report of a game that was analysed before', async () => {
   const summary = { game: 7, black: '', white: '', title: '', source: 'saved', winner: 'none', end: '', plies: 1, started: '', is_studied: true, sfen: START };
-  const stored = { summary, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, result: null, record: '' };
+  const stored = { summary, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, variations: [], result: null, record: '' };
   const blobs: Blob[] = [];
   vi.spyOn(URL, 'createObjectURL').mockImplementation(blob => (blobs.push(blob as Blob), 'blob:x'));
   const pages = { 'api/games/7': stored, 'api/games/7/report.html': 'the page' };
@@ -365,7 +365,7 @@ test('the report of a game that was analysed before', async () => {
 
 describe('saving to the library', () => {
   const summary = { game: 7, black: 'A', white: 'B', title: '', source: 'imported', winner: 'none', end: '', plies: 1, started: '', is_studied: false, sfen: START };
-  const stored = { summary, version: 'v1', sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, result: null, record: '' };
+  const stored = { summary, version: 'v1', sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, variations: [], result: null, record: '' };
   let versions: Record<number, string> = {};
   let asked: string[] = [];
 
@@ -452,7 +452,7 @@ test('arrow keys move through a group of options', async () => {
 });
 
 test('of a record with an illegal move, the moves before it are opened', async () => {
-  serve({ 'api/records': { format: 'kif', skipped: ['line 7: not legal'], games: [{ black: 'A', white: 'B', headers: { site: 'Tokyo' }, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [null, null], scores_cp: [null, null], comments: { 1: 'good' }, analysis: [], texts: {}, winner: 'none', end: '', game: null }] } });
+  serve({ 'api/records': { format: 'kif', skipped: ['line 7: not legal'], games: [{ black: 'A', white: 'B', headers: { site: 'Tokyo' }, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [null, null], scores_cp: [null, null], comments: { 1: 'good' }, analysis: [], texts: {}, variations: [], winner: 'none', end: '', game: null }] } });
   const kif = '手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 ５五角(11)\n';
   const [game, ...rest] = await readFiles([new File([kif], 'bad.kif')]);
   expect(rest).toEqual([]);
@@ -624,7 +624,7 @@ test.each(ENDS)('a game of the library has its end and winner: %s, %s', async (w
   for (const written of end === 'interrupted' ? ['', '   2 中断'] : ['', '   2 中断', '   2 持将棋']) {
     const record = written && `手合割：平手\n   1 ７六歩(77)\n${written}\n`;
     const summary = { game: 7, black: '', white: '', title: '', source: 'saved', winner, end, plies: 1, started: '', is_studied: false, sfen: START };
-    serve({ 'api/games/7': { summary, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, result: null, record } });
+    serve({ 'api/games/7': { summary, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, variations: [], result: null, record } });
     const tree = await loadGame(7);
     if (!written) expect(tree.ending).toBe(ending);
     openGames([tree]);
@@ -644,7 +644,7 @@ test('the analysis of a record is shown as scores, and its lines are kept for sa
     lines: [{ multipv: 1, win_rate: 0.48, score_cp: cp, mate_plies: mate, visits: 9, depth: 1, pv: ['3c3d'] }],
   });
   const answer = (text: string) =>
-    serve({ 'api/records': { format: 'kif', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [], scores_cp: [], comments: {}, analysis: [shown(1, null, -50), shown(2, -(1 << 20), null)], texts: { 1: text, 2: '' }, winner: 'black', end: 'adjudication', game: null }] } });
+    serve({ 'api/records': { format: 'kif', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [], scores_cp: [], comments: {}, analysis: [shown(1, null, -50), shown(2, -(1 << 20), null)], texts: { 1: text, 2: '' }, variations: [], winner: 'black', end: 'adjudication', game: null }] } });
   answer('好手');
   const [game] = await readFiles([new File([kif], 'game.kif')]);
   const [, first, second] = game.mainLine();
@@ -670,7 +670,7 @@ test('the analysis of a record is shown as scores, and its lines are kept for sa
 });
 
 test("floodgate's lines in CSA comments are scores", async () => {
-  serve({ 'api/records': { format: 'csa', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [50], comments: {}, analysis: [{ game: 0, ply: 1, turn: 'white', win_rate: 0.48, black_win_rate: 0.52, visits: 0, declares: false, lines: [{ multipv: 1, win_rate: 0.48, score_cp: -50, mate_plies: null, visits: 0, depth: 1, pv: ['8c8d'] }] }], texts: { 1: '' }, winner: 'none', end: '', game: null }] } });
+  serve({ 'api/records': { format: 'csa', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [50], comments: {}, analysis: [{ game: 0, ply: 1, turn: 'white', win_rate: 0.48, black_win_rate: 0.52, visits: 0, declares: false, lines: [{ multipv: 1, win_rate: 0.48, score_cp: -50, mate_plies: null, visits: 0, depth: 1, pv: ['8c8d'] }] }], texts: { 1: '' }, variations: [], winner: 'none', end: '', game: null }] } });
   const [game] = await readFiles([new File(["V2.2\nPI\n+\n+7776FU\n'** 50 -8384FU\n"], 'game.csa')]);
   const first = game.mainLine()[1];
   expect(first.comment).toBe('');
@@ -718,7 +718,7 @@ test("a player's score is saved once, beside the player's move", () => {
 
 test('a record of CSA has the headers and the empty lines of comments that the server reads', async () => {
   const headers = { black_rating: '3500.0', JISHOGI: '27', time_limit: '00:05+00', time_control: '300+0+10' };
-  serve({ 'api/records': { format: 'csa', skipped: [], games: [{ black: 'A', white: 'B', headers, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], comments: { 1: '一\n\n二' }, analysis: [], texts: {}, winner: 'none', end: 'interrupted', game: null }] } });
+  serve({ 'api/records': { format: 'csa', skipped: [], games: [{ black: 'A', white: 'B', headers, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], comments: { 1: '一\n\n二' }, analysis: [], texts: {}, variations: [], winner: 'none', end: 'interrupted', game: null }] } });
   const [game] = await readFiles([new File(["V2.2\nN+A\nN-B\n$TIME:300+0+10\nPI\n+\n+7776FU\n'*一\n'*\n'*二\n"], 'game.csa')]);
   const { writeGame } = await import('../src/shogi/records');
   const text = writeGame(game, 'csa');
@@ -726,7 +726,7 @@ test('a record of CSA has the headers and the empty lines of comments that the s
 });
 
 test('an interruption that only the server reads is kept', async () => {
-  serve({ 'api/records': { format: 'usi', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], comments: {}, analysis: [], texts: {}, winner: 'none', end: 'interrupted', game: null }] } });
+  serve({ 'api/records': { format: 'usi', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], comments: {}, analysis: [], texts: {}, variations: [], winner: 'none', end: 'interrupted', game: null }] } });
   const [game] = await readFiles([new File(['startpos moves 7g7f interrupt\n'], 'game.usi')]);
   expect(game.ending).toBe('中断');
 });
@@ -734,7 +734,7 @@ test('an interruption that only the server reads is kept', async () => {
 test('comments of a record keep their order until they are edited; a new analysis replaces the old one alone', async () => {
   const rows = ['前', '#評価値=50', '#読み筋=△３四歩(33)', '*評価値=30', '*読み筋=△３四歩(33)', '*深さ=9', '後'];
   const line = { multipv: 1, win_rate: 0.48, score_cp: -50, mate_plies: null, visits: 0, depth: 1, pv: ['3c3d'] };
-  serve({ 'api/records': { format: 'kif', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f'], times_ms: [1500], scores_cp: [30], comments: {}, analysis: [{ game: 0, ply: 1, turn: 'white', win_rate: 0.48, black_win_rate: 0.52, visits: 0, declares: false, lines: [line] }], texts: { 1: '前\n後' }, winner: 'none', end: '', game: null }] } });
+  serve({ 'api/records': { format: 'kif', skipped: [], games: [{ black: '', white: '', headers: {}, sfen: START, moves: ['7g7f'], times_ms: [1500], scores_cp: [30], comments: {}, analysis: [{ game: 0, ply: 1, turn: 'white', win_rate: 0.48, black_win_rate: 0.52, visits: 0, declares: false, lines: [line] }], texts: { 1: '前\n後' }, variations: [], winner: 'none', end: '', game: null }] } });
   const [game] = await readFiles([new File([`手合割：平手\n   1 ７六歩(77)\n${rows.map(row => `*${row}\n`).join('')}`], 'game.kif')]);
   const first = game.mainLine()[1];
   expect(first).toMatchObject({ comment: '前\n後', timeMs: 1500 });
@@ -774,7 +774,7 @@ test('a comment about scores does not take the place of a score', () => {
 
 test('the sound games of a damaged record keep their variations', async () => {
   const kif = (name: string, moves: string) => `先手：${name}\n手合割：平手\n${moves}\n`;
-  const read = (black: string, ...moves: string[]) => ({ black, white: '', headers: { event: 'E' }, sfen: START, moves, times_ms: [], scores_cp: [], comments: { 1: 'c' }, analysis: [], texts: {}, winner: 'none', end: '', game: null });
+  const read = (black: string, ...moves: string[]) => ({ black, white: '', headers: { event: 'E' }, sfen: START, moves, times_ms: [], scores_cp: [], comments: { 1: 'c' }, analysis: [], texts: {}, variations: [], winner: 'none', end: '', game: null });
   serve({ 'api/records': { format: 'kif', skipped: ['byte 9: bad'], games: [read('a', '7g7f'), read('b', '7g7f'), read('c', '7g7f', '3c3d')] } });
   const variation = '\n変化：1手\n   1 ２六歩(27)\n&bookmark';
   const text = kif('a', `   1 ７六歩(77)\n   2 投了\n${variation}`) + kif('b', '   1 ７六歩(77)\n   2 ９九歩(98)') + kif('c', `   1 ７六歩(77)\n   2 ３四歩(33)\n${variation}`);

@@ -104,7 +104,7 @@ test('a hint names the piece; sides can be switched; opening another game ends t
 });
 
 test('the URL follows the library game and the move', async () => {
-  const stored = { summary: { game: 13, black: 'a', white: 'b', started: '', title: '', end: '', is_studied: false }, sfen: 'startpos', moves: ['7g7f', '3c3d', '2g2f'], times_ms: [], scores_cp: [], comments: {}, analysis: [], texts: {}, headers: {}, result: null, record: '' };
+  const stored = { summary: { game: 13, black: 'a', white: 'b', started: '', title: '', end: '', is_studied: false }, sfen: 'startpos', moves: ['7g7f', '3c3d', '2g2f'], times_ms: [], scores_cp: [], comments: {}, analysis: [], texts: {}, variations: [], headers: {}, result: null, record: '' };
   serve({ 'api/games/13': stored });
   openGames([new GameTree()]);
   const end = followAddress();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { applyRecorded, type Recorded } from '../src/analyse/recorded';
 import { gradeOf, lossOf, mistakes } from '../src/shogi/grades';
 import { applyHeaders, keptHeaders, treeOf } from '../src/shogi/played';
 import { legalMoves, parsePosition, passed, play, positionKey, promotion, sfenProblem, START } from '../src/shogi/position';
@@ -143,4 +144,21 @@ test('headers are kept by the names by which the server told them', () => {
   expect(keptHeaders(tree)).toEqual(told);
   for (let i = 0; i < 200; i++) tree.further.custom.set(`k${i}`, 'v');
   expect(Object.keys(keptHeaders(tree))).toHaveLength(100);
+});
+
+test('the analyses of variations are scores, not text', () => {
+  const tree = new GameTree();
+  const second = tree.addLine(tree.root, ['7g7f', '3c3d', '2g2f']).parent!;
+  const last = tree.addLine(second, ['6g6f', '8c8d']);
+  const other = tree.add(last.parent!, '4c4d')!;
+  last.comment = '#評価値=80\n振り飛車';
+  other.comment = '#評価値=-40';
+  const at = (ply: number, win_rate: number) => ({ game: 0, ply, turn: 'black', win_rate, black_win_rate: win_rate, visits: 1, declares: false, lines: [] });
+  const variation = { parent: 0, ply: 2, moves: ['6g6f', '8c8d'], analysis: [at(2, 0.6)], texts: { 2: '振り飛車' } };
+  const nested = { parent: 1, ply: 1, moves: ['4c4d'], analysis: [at(1, 0.4)], texts: { 1: '' } };
+  const unknown = { parent: 1, ply: 1, moves: ['9c9d', '9g9f'], analysis: [at(1, 0.1)], texts: { 2: '?' } };
+  const game = { moves: ['7g7f', '3c3d', '2g2f'], headers: {}, comments: {}, analysis: [], texts: {}, variations: [variation, nested, unknown] };
+  applyRecorded(tree, game as unknown as Recorded);
+  expect([last.comment, last.recorded, last.score!.winRate]).toEqual(['振り飛車', '#評価値=80', 0.6]);
+  expect([other.comment, other.recorded, other.score!.winRate]).toEqual(['', '#評価値=-40', 0.4]);
 });

@@ -106,13 +106,30 @@ class Openings(Shape):
     """Most played first. Counts the games that contain the positions before and after the move."""
 
 
-class RecordedAnalysis(Shape):
-    """What the comments and scores of a record say of its positions."""
+class RecordedLine(Shape):
+    """What the comments and scores of a line of play say of its positions."""
 
     analysis: list[Found]
     """The positions with a score; `game` is 0."""
     texts: dict[int, str]
     """The comments of these positions without the lines of analyses and scores."""
+
+
+class RecordedVariation(RecordedLine):
+    """A variation, whose plies count from its beginning."""
+
+    parent: int
+    """The line that it leaves: 0 for the game, else the variation at this place, from 1."""
+    ply: int
+    """Number of moves of that line before it."""
+    moves: list[str]
+
+
+class RecordedAnalysis(RecordedLine):
+    """What a record says of its game and its variations."""
+
+    variations: list[RecordedVariation]
+    """All variations, each behind the one that it leaves; empty if none has an analysis."""
 
 
 class StoredGame(ScoredMoves, RecordedAnalysis):

@@ -477,10 +477,26 @@ def found_shape(game: int, ply: int, key: str, found: Found) -> shapes.Found:
 def recorded_analysis(game: Game, *, with_scores: bool = True) -> dict[str, Any]:
     """Return the fields of `RecordedAnalysis`. Without `with_scores`, scores outside comments
     count only beside an analysis in comments."""
+    return _recorded_line(game, with_scores) | {"variations": _recorded_variations(game)}
+
+
+def _recorded_variations(game: Game) -> list[dict[str, Any]]:
+    lines = [(0, 0, game)]
+    for number, (_, _, line) in enumerate(lines):  # grows while it is read
+        lines += [(number, ply, one) for ply, some in line.variations.items() for one in some]
+    variations = [
+        _recorded_line(line, with_scores=True, begin=1)  # its first position is the parent's
+        | {"parent": parent, "ply": ply, "moves": line.usi_moves()}
+        for parent, ply, line in lines[1:]
+    ]
+    return variations if any(one["texts"] for one in variations) else []
+
+
+def _recorded_line(game: Game, with_scores: bool, begin: int = 0) -> dict[str, Any]:
     texts = {
         ply: text
         for ply, comment in game.comments.items()
-        if (text := without_scores(comment)) != comment
+        if ply >= begin and (text := without_scores(comment)) != comment
     }
     analysed = from_comments(game) if with_scores or texts else None
     if analysed is None:
@@ -488,7 +504,7 @@ def recorded_analysis(game: Game, *, with_scores: bool = True) -> dict[str, Any]
     keys = position_keys(game)
     shown = []
     for ply, found in enumerate(analysed.found):
-        if found is not None:
+        if found is not None and ply >= begin:
             shown.append(found_shape(0, ply, keys[ply], found))
             texts.setdefault(ply, game.comments.get(ply, ""))
     return {"analysis": shown, "texts": texts}

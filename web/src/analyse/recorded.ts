@@ -1,7 +1,7 @@
 // Analyses that records hold in their comments, as the server reads them.
 import type { RecordFormatType } from 'tsshogi';
-import type { RecordedAnalysis } from '../protocol';
-import type { GameTree, Result } from '../shogi/tree';
+import type { RecordedAnalysis, RecordedLine } from '../protocol';
+import type { GameTree, Node, Result } from '../shogi/tree';
 import { applyHeaders } from '../shogi/played';
 import { isKnown, statesResult, wordOf } from './words';
 
@@ -18,20 +18,42 @@ export interface Recorded extends RecordedAnalysis {
   end?: string;
 }
 
-/** Sets the scores of the main line, and moves the lines of analyses out of its comments. */
+/** Sets the scores of the main line and of variations, and moves the lines of analyses out of their comments. */
 export function applyRecorded(tree: GameTree, game: Recorded): void {
   if (tree.readFrom === CSA) applyCsa(tree, game);
   const line = tree.mainLine();
   const differs = game.moves.findIndex((usi, i) => line[i + 1]?.usi !== usi);
   const same = differs < 0 ? line.length : differs + 1;
   game.times_ms?.slice(0, same - 1).forEach((ms, i) => ms && (line[i + 1]!.timeMs = ms));
-  for (const { ply, win_rate, visits, lines } of game.analysis) {
-    if (ply >= same) continue;
-    const best = lines[0];
-    line[ply].score = { winRate: win_rate, cp: best?.score_cp ?? undefined, mate: best?.mate_plies ?? undefined, pv: best?.pv ?? [], nodes: visits };
+  const lines = [line.slice(0, same)];
+  applyLine(lines[0]!, game);
+  for (const variation of game.variations) {
+    const from = lines[variation.parent]?.[variation.ply];
+    const nodes = from ? [from, ...follow(from, variation.moves)] : [];
+    lines.push(nodes);
+    applyLine(nodes, variation);
   }
-  for (const [ply, text] of Object.entries(game.texts)) setComment(line[Number(ply)], text, Number(ply) < same);
   applyResult(tree, game);
+}
+
+/** The nodes that moves lead to, as far as the tree has them. */
+function follow(from: Node, moves: string[]): Node[] {
+  const nodes: Node[] = [];
+  for (const usi of moves) {
+    const next = (nodes.at(-1) ?? from).children.find(child => child.usi === usi);
+    if (!next) break;
+    nodes.push(next);
+  }
+  return nodes;
+}
+
+function applyLine(nodes: Node[], { analysis, texts }: RecordedLine): void {
+  for (const { ply, win_rate, visits, lines } of analysis) {
+    const at = nodes[ply];
+    const best = lines[0];
+    if (at) at.score = { winRate: win_rate, cp: best?.score_cp ?? undefined, mate: best?.mate_plies ?? undefined, pv: best?.pv ?? [], nodes: visits };
+  }
+  for (const [ply, text] of Object.entries(texts)) setComment(nodes[Number(ply)], text);
 }
 
 /** Sets the headers and the comments of a record of CSA as the server reads them: tsshogi leaves headers and empty
@@ -67,8 +89,8 @@ export function applyResult(tree: GameTree, { winner, end }: Partial<Result>): v
 /** The result of a game as the library takes it. */
 export const keptResult = ({ ending, result }: GameTree): { winner: Result['winner']; end: string } => result ?? { winner: 'none', end: ending.slice(0, 40) };
 
-function setComment(at: GameTree['root'] | undefined, text: string, isSame: boolean): void {
-  if (!at || !isSame || at.comment === text) return;
+function setComment(at: Node | undefined, text: string): void {
+  if (!at || at.comment === text) return;
   const bare = (row: string) => row.trim(); // tsshogi keeps spaces that the server leaves out
   const kept = text.split('\n').map(bare);
   const all = at.comment.split('\n');
