@@ -1,3 +1,5 @@
+import json
+
 import pytest
 import torch
 
@@ -54,6 +56,10 @@ def test_nonsense_is_reported(tmp_path):
         path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(16))
         return path
 
+    def tensor(*, name="a", dtype="F32", shape="[4]", offsets="[0,16]"):
+        entry = f'"dtype":"{dtype}","shape":{shape},"data_offsets":{offsets}'
+        return f'{{"{name}":{{{entry}}}}}'.encode()
+
     for text, message in [
         (b"[]", "broken safetensors header"),
         (b"{", "broken safetensors header"),
@@ -63,11 +69,30 @@ def test_nonsense_is_reported(tmp_path):
         (b'{"a":{"shape":[4],"data_offsets":[0,16]}}', "broken safetensors header"),
         (b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[8,24]}}', "truncated"),
         (b'{"a":{"dtype":"F32","shape":[4],"data_offsets":"no"}}', "broken safetensors header"),
+        (tensor(shape=f"[0,{2**62},{2**62}]", offsets="[0,0]"), "disagree"),
+        (tensor(shape=f"[0,{10**4000}]", offsets="[0,0]"), "disagree"),
+        (tensor(shape=f"[{','.join(['1'] * 5000)}]", offsets="[0,4]"), "5,000 dimensions"),
+        # The product of these would take a minute.
+        (tensor(shape=f"[{','.join([str(2**62)] * 100_000)}]"), "100,000 dimensions"),
+        (tensor(offsets=f"[0,{10**4000}]"), "truncated"),
+        (tensor(name="n" * 5000, shape="[5]"), "disagree"),
+        (tensor(dtype="F" * 5000), "unknown dtype"),
     ]:
-        with pytest.raises(TensorFileError, match=message):
+        with pytest.raises(TensorFileError, match=message) as error:
             read_tensors(header(text))
+        assert len(str(error.value)) < 1000
     path.write_bytes(b"\xff" * 40)
     with pytest.raises(TensorFileError, match="not a safetensors file"):
         read_tensors(path)
     with pytest.raises(TensorFileError, match="No such file"):
         read_tensors(tmp_path / "none")
+
+
+def test_tensors_that_share_bytes_are_refused(tmp_path):
+    """They would need more memory than the file has bytes."""
+    entry = {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}
+    text = json.dumps(dict.fromkeys("abc", entry)).encode()
+    path = tmp_path / "t"
+    path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(40))
+    with pytest.raises(TensorFileError, match="tensor 'c' overlaps others"):
+        read_tensors(path)

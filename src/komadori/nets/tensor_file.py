@@ -37,6 +37,8 @@ _DTYPES: dict[str, torch.dtype] = {
 }
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _HEADER_LIMIT = 100_000_000  # the library's own limit
+#: More than any network has, and the numbers of a tensor that torch can count.
+_MAX_DIMENSIONS, _MAX_NUMBERS = 16, 1 << 59
 
 
 class TensorFileError(ValueError):
@@ -93,24 +95,41 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     except TensorFileError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as e:
-        raise TensorFileError(f"{path}: broken safetensors header: {e!r}") from e
+        raise TensorFileError(f"{path}: broken safetensors header: {_short(e)}") from e
+
+
+def _short(value: Any) -> str:
+    """Return a value of a header for a message."""
+    text = repr(value)
+    return text if len(text) <= 200 else text[:197] + "..."
 
 
 def _tensors(
     entries: Iterable[tuple[str, Any]], data: memoryview, path: Path
 ) -> Iterable[tuple[str, Tensor]]:
+    read = 0
     for name, entry in entries:
+        tensor = f"tensor {_short(name)}"
         dtype = _DTYPES.get(entry["dtype"])
         if dtype is None:
-            raise TensorFileError(f"{path}: tensor {name!r} has unknown dtype {entry['dtype']!r}")
+            raise TensorFileError(f"{path}: {tensor} has unknown dtype {_short(entry['dtype'])}")
+        if len(entry["shape"]) > _MAX_DIMENSIONS:  # their product could take hours
+            raise TensorFileError(f"{path}: {tensor} has {len(entry['shape']):,} dimensions")
         shape = tuple(int(n) for n in entry["shape"])
         start, end = entry["data_offsets"]
         if not 0 <= start <= end <= len(data):
             raise TensorFileError(
-                f"{path}: truncated: tensor {name!r} ends at byte {end} of {len(data)}"
+                f"{path}: truncated: {tensor} ends at byte {_short(end)} of {len(data)}"
             )
-        if end - start != math.prod(shape) * dtype.itemsize or min(shape, default=0) < 0:
-            raise TensorFileError(f"{path}: tensor {name!r}: size and shape {shape} disagree")
+        if (
+            end - start != math.prod(shape) * dtype.itemsize
+            or min(shape, default=0) < 0
+            or math.prod(n or 1 for n in shape) > _MAX_NUMBERS  # torch counts empty ones, too
+        ):
+            raise TensorFileError(f"{path}: {tensor}: size and shape {_short(shape)} disagree")
+        read += end - start
+        if read > len(data):
+            raise TensorFileError(f"{path}: {tensor} overlaps others")
         if start == end:
             yield name, torch.empty(shape, dtype=dtype)
         else:
