@@ -218,6 +218,21 @@ def test_the_sum_over_threads_is_that_of_one(leaves) -> None:
     assert np.allclose(one, three, rtol=1e-5, atol=1e-6)
 
 
+def test_with_the_same_threads_the_step_is_the_same() -> None:
+    """Whichever thread is faster, so that a resumed run equals an uninterrupted one."""
+    hcp = records.load_samples([records.sample_path()]).hcp[::60]
+    rng = np.random.default_rng(8)
+    slope = rng.choice([-1.0, 1.0], len(hcp)) * 10 ** rng.uniform(-8, 0, len(hcp))
+    _, same_turn = drawn(len(hcp))
+
+    def squares() -> bytes:
+        state = tuple(np.zeros(core.KPP_PARAMETERS, np.float32) for _ in range(3))
+        step(state, np.ascontiguousarray(hcp), slope, same_turn, threads=6)
+        return b"".join(table(state[1], name).tobytes() for name in ("PP", "RPP", "KP", "RKP", "P"))
+
+    assert len({squares() for _ in range(8)}) == 1
+
+
 def test_shared_weights_are_learnt_as_one(leaves) -> None:
     boards = [Board.from_hcp(row.tobytes()) for row in leaves[:60]]
     slope, same_turn = drawn(len(boards))

@@ -23,6 +23,9 @@ struct SinglesOfLeaf {
     float board, turn;
 };
 
+// The costs of a king's table and of a king pair's, in leaves: passes over the gradient.
+constexpr std::size_t KING_COST = 5000, KING_PAIR_COST = 100;
+
 // Item indices by bucket: bucket b has items[start[b]..start[b + 1]), in order.
 struct Buckets {
     std::vector<std::uint32_t> start, items;
@@ -40,15 +43,24 @@ struct Buckets {
         return {items.data() + start[bucket], items.data() + start[bucket + 1]};
     }
     std::size_t count() const { return start.size() - 1; }
-    // Non-empty buckets in descending size, for load balance.
-    std::vector<std::size_t> fullest_first() const {
+    // The non-empty buckets by thread: each, the fullest first, goes to the thread with the least
+    // work. Unlike a queue's, its shares don't depend on timing, so that neither do sums by thread.
+    // `fixed_cost`: of a bucket, in items.
+    std::vector<std::vector<std::size_t>> shares(int threads, std::size_t fixed_cost) const {
         std::vector<std::size_t> order;
         for (std::size_t b = 0; b < count(); ++b) {
             if (!of(b).empty()) order.push_back(b);
         }
         std::stable_sort(order.begin(), order.end(),
                          [&](std::size_t a, std::size_t b) { return of(a).size() > of(b).size(); });
-        return order;
+        std::vector<std::vector<std::size_t>> shares(std::size_t(std::max(threads, 1)));
+        std::vector<std::size_t> work(shares.size());
+        for (std::size_t b : order) {
+            const auto least = std::size_t(std::ranges::min_element(work) - work.begin());
+            shares[least].push_back(b);
+            work[least] += of(b).size() + fixed_cost;
+        }
+        return shares;
     }
 };
 
@@ -89,15 +101,14 @@ class Updater {
 // Updates KPP king by king; `pairs` [BONA_PAIRS] gets the gradient summed over all kings.
 void update_pairs(const Updater& updater, const std::vector<PairsOfLeaf>& parts,
                   const Buckets& kings, int threads, std::vector<double>& pairs) {
-    const std::vector<std::size_t> order = kings.fullest_first();
+    const std::vector<std::vector<std::size_t>> shares = kings.shares(threads, KING_COST);
     const std::span<const std::uint32_t> mirrored = pp_places();
-    std::vector<std::vector<double>> sums(std::size_t(std::max(threads, 1)));
-    parallel_queue(order.size(), threads, [&](std::size_t thread, const auto& next) {
+    std::vector<std::vector<double>> sums(shares.size());
+    run_threads(threads, [&](std::size_t thread) {
         std::vector<double>& sum = sums[thread];
         sum.assign(BONA_PAIRS, 0.0);
         std::vector<float> gradient(BONA_PAIRS);
-        for (std::size_t turn; (turn = next()) < order.size();) {
-            const std::size_t king = order[turn];
+        for (std::size_t king : shares[thread]) {
             std::fill(gradient.begin(), gradient.end(), 0.0f);
             for (std::uint32_t item : kings.of(king)) {
                 const PairsOfLeaf& part = parts[item];
@@ -150,13 +161,12 @@ struct Beside {
 // Updates KKP and KK, one orbit of king pairs at a time.
 Beside update_singles(const Updater& updater, const std::vector<SinglesOfLeaf>& leaves,
                       const Buckets& pairs, int threads) {
-    const std::vector<std::size_t> order = pairs.fullest_first();
-    std::vector<Beside> sums(std::size_t(std::max(threads, 1)));
-    parallel_queue(order.size(), threads, [&](std::size_t thread, const auto& next) {
+    const std::vector<std::vector<std::size_t>> shares = pairs.shares(threads, KING_PAIR_COST);
+    std::vector<Beside> sums(shares.size());
+    run_threads(threads, [&](std::size_t thread) {
         Beside& beside = sums[thread];
         std::vector<double> gradient(BONA_PIECES * 2);
-        for (std::size_t turn; (turn = next()) < order.size();) {
-            const std::size_t pair = order[turn];
+        for (std::size_t pair : shares[thread]) {
             std::fill(gradient.begin(), gradient.end(), 0.0);
             double kk[2] = {0, 0};
             for (std::uint32_t item : pairs.of(pair)) {

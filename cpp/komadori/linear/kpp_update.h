@@ -26,8 +26,8 @@ struct KppState {
 // leaves (elmo's dsig times +-1/32),
 //   squares += g^2,  weights += rate * g / sqrt(squares + epsilon)
 // where g isn't 0; then the averages of all weights ever updated move toward the weights. The
-// number of threads affects only the last bits of the lower-dimensional terms. Throws RulesError
-// for an invalid leaf.
+// number of threads affects only the last bits of the lower-dimensional terms; with the same number
+// the result is the same. Throws RulesError for an invalid leaf.
 void update(const KppState& state, std::span<const Hcp> leaves, std::span<const double> slope,
             std::span<const bool> same_turn, const KppStep& step, int threads);
 
