@@ -91,7 +91,7 @@ class CommandSpec:
     expects_error: bool = False
     """It exits with status 1 and one error line, even without a fault."""
     done_message: str = ""
-    """Its error, with status 1, if the work was already done."""
+    """Its error, with status 1 or 2, if the work was already done."""
     copies: tuple[str, ...] = ()
     """Input files and folders that it modifies, copied into its own folder first."""
     check: str = ""
