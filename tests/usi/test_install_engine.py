@@ -69,6 +69,7 @@ def test_the_model_is_written_with_its_full_path(
     [
         ([], "komadori", "EvalFile"),
         (["--player", "model"], "komadori-model", "UCT_Threads"),
+        (["default"], "komadori-default", "UCT_Threads"),
         (["random:3"], "komadori-random-3", "UCT_Threads"),
     ],
 )

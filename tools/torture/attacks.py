@@ -144,7 +144,11 @@ def copy_inputs(target: str, inputs: Path, folder: Path) -> None:
 def has_succeeded(target: str, code: int | None, messages: str) -> bool:
     """Return True if the command completed, found its work done, or failed as expected."""
     command = COMMANDS[target]
-    was_done = bool(command.done_message) and code in (1, 2) and command.done_message in messages
+    was_done = (
+        bool(command.done_message)
+        and code == command.done_status
+        and command.done_message in messages
+    )
     return code == int(command.expects_error) or was_done
 
 

@@ -91,7 +91,9 @@ class CommandSpec:
     expects_error: bool = False
     """It exits with status 1 and one error line, even without a fault."""
     done_message: str = ""
-    """Its error, with status 1 or 2, if the work was already done."""
+    """Its error if the work was already done."""
+    done_status: int = 1
+    """The exit status of that error."""
     copies: tuple[str, ...] = ()
     """Input files and folders that it modifies, copied into its own folder first."""
     check: str = ""
@@ -226,6 +228,7 @@ COMMANDS: dict[str, CommandSpec] = {
     "ladder add": CommandSpec(
         "ladder add ladder.db again random",
         done_message="has a player 'again' already",
+        done_status=2,
         copies=("ladder.db",),
         check=LADDER_SHOW,
     ),

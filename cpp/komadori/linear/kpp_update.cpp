@@ -44,7 +44,7 @@ struct Buckets {
     }
     std::size_t count() const { return start.size() - 1; }
     // The non-empty buckets by thread: each, the fullest first, goes to the thread with the least
-    // work. Unlike a queue's, its shares don't depend on timing, so that neither do sums by thread.
+    // work. Unlike with a queue, neither the shares nor the sums per thread depend on timing.
     // `fixed_cost`: of a bucket, in items.
     std::vector<std::vector<std::size_t>> shares(int threads, std::size_t fixed_cost) const {
         std::vector<std::size_t> order;

@@ -19,7 +19,7 @@ import click
 from komadori.atomic import atomic_writer
 from komadori.cli.console import say
 from komadori.cli.usi import PLAYERS, default_player
-from komadori.usi.models import DEFAULT_PLAYER, LAUNCHER_FOLDER, is_fake
+from komadori.usi.models import DEFAULT_PLAYER, LAUNCHER_FOLDER, ModelNotFoundError, find_model
 
 if TYPE_CHECKING:
     from komadori.usi.options import OptionTable
@@ -69,9 +69,10 @@ def command(
     table = option_table(player)
     files = {line.name.lower() for line in table.declared() if line.kind == "filename"}
     if model is not None:
-        found = model if is_fake(model) else str(Path(model).resolve())
-        if not (is_fake(model) or Path(model).exists()):
-            raise click.UsageError(f"no model {model}")
+        try:
+            found = find_model(model, is_typed=True)
+        except ModelNotFoundError as error:
+            raise click.UsageError(str(error)) from error
         if not table.has("DNN_Model"):
             raise click.UsageError(f"--player {player} takes no network: leave out {model}")
         arguments += ["--model", found]
@@ -130,7 +131,7 @@ def _name(name: str, model: str | None, player: str) -> str:
         return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "komadori"
     words = ["komadori"]
     if model is not None:
-        words.append(model.replace(":", "-") if is_fake(model) else Path(model).stem)
+        words.append(Path(model).stem.replace(":", "-"))
     if player != (DEFAULT_PLAYER if model is None else "model"):
         words.append(player)
     return "-".join(words)

@@ -37,7 +37,7 @@ _DTYPES: dict[str, torch.dtype] = {
 }
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _HEADER_LIMIT = 100_000_000  # the library's own limit
-#: More than any network has, and the numbers of a tensor that torch can count.
+#: Limits of a tensor: more dimensions than any network has, and the elements that torch can count.
 _MAX_DIMENSIONS, _MAX_NUMBERS = 16, 1 << 59
 
 

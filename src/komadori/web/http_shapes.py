@@ -119,9 +119,9 @@ class RecordedVariation(RecordedLine):
     """A variation, whose plies count from its beginning."""
 
     parent: int
-    """The line that it leaves: 0 for the game, else the variation at this place, from 1."""
+    """The line that it branches from: 0 for the game, else the number of a variation, from 1."""
     ply: int
-    """Number of moves of that line before it."""
+    """Number of moves of that line before the branch."""
     moves: list[str]
 
 
@@ -129,7 +129,7 @@ class RecordedAnalysis(RecordedLine):
     """What a record says of its game and its variations."""
 
     variations: list[RecordedVariation]
-    """All variations, each behind the one that it leaves; empty if none has an analysis."""
+    """All variations, each after its parent; empty if none has an analysis."""
 
 
 class StoredGame(ScoredMoves, RecordedAnalysis):

@@ -435,7 +435,7 @@ class Studies:
 
 @contextlib.contextmanager
 def _unless_deleted() -> Iterator[None]:
-    """Allow for a game that a page has deleted."""
+    """Ignore that a page has deleted the game."""
     try:
         yield
     except RefusedError as error:
