@@ -251,6 +251,25 @@ def test_one_of_several_searches_is_drawn_per_game() -> None:
     assert 70 <= deep <= 130
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("searches", []),
+        ("opening_min_plies", -1),
+        ("random_moves", -1),
+        ("sampled_plies", -1),
+        ("inner_depth", -1),
+        ("multi_pv", 0),
+        ("repetitions", 1),
+    ],
+)
+def test_the_core_refuses_settings_that_no_game_can_have(name, value) -> None:
+    settings = SETTINGS.to_core()
+    setattr(settings, name, value)
+    with pytest.raises(ValueError, match="searches|negative|multi_pv|repetitions"):
+        core.TeacherGame(settings, Lines().core, 0)
+
+
 def test_openings_of_every_kind(tmp_path) -> None:
     text = tmp_path / "lines.sfen"
     text.write_text(

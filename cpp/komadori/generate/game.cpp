@@ -41,12 +41,25 @@ SearchBounds draw(const std::vector<SearchBounds>& choices, Random& random) {
     return choices[draw_index(weights, random, choices.size() - 1)];
 }
 
+// Throws std::invalid_argument for settings with which no game can be played.
+const Settings& checked(const Settings& settings) {
+    if (settings.searches.empty()) throw std::invalid_argument("searches: at least one is needed");
+    for (const int count : {settings.opening_min_plies, settings.random_moves,
+                            settings.sampled_plies, settings.inner_depth}) {
+        if (count < 0) throw std::invalid_argument("settings: a number of plies is negative");
+    }
+    if (settings.multi_pv < 1 || settings.repetitions < 2) {
+        throw std::invalid_argument("settings: multi_pv is below 1 or repetitions below 2");
+    }
+    return settings;
+}
+
 std::uint64_t mix(std::uint64_t sum, std::uint64_t word) { return Random(sum ^ word, 0).next(); }
 
 }  // namespace
 
 TeacherGame::TeacherGame(const Settings& settings, const Openings& openings, std::uint64_t number)
-    : settings_(settings), number_(number), random_(settings.seed, number) {
+    : settings_(checked(settings)), number_(number), random_(settings.seed, number) {
     bounds_ = draw(settings.searches, random_);
     if (random_.chance(settings.opponent_fraction)) {
         opponent_ = int(random_.below(2));
