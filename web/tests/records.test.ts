@@ -243,6 +243,11 @@ test.each<Format>(['usi', 'sfen'])('%s holds the moves of a game with any ending
 
 const csaOf = (rows: string, head = '') => `V2.2\n${head}PI\n+\n${rows}`;
 const kifOf = (rows: string, head = '') => `${head}手合割：平手\n手数----指手---------消費時間--\n${rows}`;
+test.each(['0:12/00:00:12', '0:12.5/00:00:12.5', '0:12.5', '00:12 / 00:00:12', '0:12/', ' 0:12'])('a time of %j is read', time => {
+  const [game] = readGames(kifOf(`   1 ７六歩(77)   (${time})\n   2 ３四歩(33)\n`));
+  expect(game!.mainLine()[1]!.timeMs).toBe(12_000);
+});
+
 const jkfOf = (header: object, ...comments: string[]) => ({ header, moves: [{}, { move: { color: 0, from: { x: 7, y: 7 }, to: { x: 7, y: 6 }, piece: 'FU' }, comments }, { special: 'CHUDAN' }] });
 
 test.each([

@@ -192,14 +192,19 @@ const KANJI = '〇一二三四五六七八九';
 /** A move's number and square. */
 const NUMBERED = /^[ \t\u3000]*(\d+)[ \t\u3000]+[▲△▼▽☗☖]?(?:同[ \u3000]*|([1-9１-９])([1-9１-９一二三四五六七八九]))(?=[^\d\s])/gm;
 
-/** Writes the numbers and squares of moves as tsshogi reads them: it takes other forms for the end of the game. */
+/** A move's time, which may have fractions of a second. */
+const TIME = /^( *\d+ .*\( *\d+:\d+)(?:\.\d+)? *(?:\/ *([\d:]*)(?:\.\d+)? *)?\) *$/gm;
+
+/** Writes the numbers, squares and times of moves as tsshogi reads them: it takes other forms for the end of the game, and reads
+ * no time with fractions, spaces or without a total. */
 const plainMoves = (text: string): string =>
   text
     .replace(NUMBERED, (_, number: string, file: string | undefined, rank: string) => {
       const value = (digit: string) => Math.max(Number(digit) || 0, WIDE.indexOf(digit), KANJI.indexOf(digit));
       return `${number.padStart(4)} ${file ? WIDE[value(file)]! + KANJI[value(rank)]! : '同\u3000'}`;
     })
-    .replace(/^( *\d+ \S+)不成(?=\()/gm, '$1');
+    .replace(/^( *\d+ \S+)不成(?=\()/gm, '$1')
+    .replace(TIME, '$1/$2)');
 
 /** Reads KIF without the variations that can't be read, and those that begin within them. */
 function readKif(text: string, skipped: string[]): GameRecord | Error {
