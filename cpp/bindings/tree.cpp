@@ -102,6 +102,7 @@ void bind_options(nb::module_& m) {
         .def_rw("stdev_prior_weight", &TreeOptions::stdev_prior_weight)
         .def_rw("lcb_stdevs", &TreeOptions::lcb_stdevs)
         .def_rw("lcb_min_visits", &TreeOptions::lcb_min_visits)
+        .def_rw("value_bias", &TreeOptions::value_bias)
         .def_rw("temperature", &TreeOptions::temperature)
         .def_rw("temperature_root", &TreeOptions::temperature_root)
         .def_rw("temperature_decay", &TreeOptions::temperature_decay)
@@ -173,6 +174,8 @@ void bind_tree(nb::module_& m) {
     const auto free = nb::call_guard<ReleaseGil>();
     bind_options(m);
     bind_reports(m);
+    m.def("value_bias_bucket", &ValueBias::bucket, nb::arg("position"),
+          "Number of the bucket in which value_bias collects errors, by the last two moves.");
 
     nb::class_<BoundBatch>(m, "Batch",
                            "Rows of the caller's arrays and the playouts that wait for them.")

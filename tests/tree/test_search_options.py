@@ -24,6 +24,7 @@ TWO_KINGS = "4k4/9/9/9/9/9/9/9/4K4 b - 1"
         ({"c_growth": 60.0}, {"growth": 60.0}),
         ({"stdev_scale": 0.85}, {"stdev_scale": 0.85}),
         ({"temperature_root": 3.0}, {"temperature_root": 3.0}),
+        ({"value_bias": 0.45}, {"value_bias": 0.45}),
         (
             {"c_growth": 20.0, "stdev_scale": 1.2, "temperature_root": 1.0},
             {"growth": 20.0, "stdev_scale": 1.2, "temperature_root": 1.0},
@@ -35,7 +36,7 @@ def test_equal_to_plain_puct(sfen: str, ours: dict[str, float], oracle: dict[str
     plain = Oracle(board, load("random:5"), **oracle)
     usual = Oracle(board, load("random:5"))
     driver = Driver(load("random:5"), board, declaration_points=(0, 0), **ours)
-    for visits in (2, 10, 50, 150, 300):
+    for visits in (2, 10, 50, 150, 300, 600):
         plain.run(driver.run(visits).visits())
         assert driver.edges() == plain.edges(), visits
     usual.run(driver.visits())
@@ -111,6 +112,10 @@ def test_a_change_of_options_that_change_values_clears_the_tree() -> None:
     changed.stdev_scale = 0.85
     driver.tree.options = changed
     assert driver.visits() >= 50
+    changed.value_bias = 0.45
+    driver.tree.options = changed
+    assert driver.place(Board()) == 0
+    driver.run(50)
     changed.temperature_root = 2.0
     driver.tree.options = changed
     assert driver.place(Board()) == 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from komadori._core.tree import Batch, Tree
+from komadori._core.tree import Batch, Tree, value_bias_bucket
 from komadori.inference import Evaluator
 from komadori.rules import Board, Move, Repetition
 
@@ -31,6 +31,8 @@ class Node:
     children: list[Any] = field(default_factory=list)
     lost: list[bool] = field(default_factory=list)
     own: int = 0
+    raw: int = 0  # without the correction
+    bucket: int = 0
     squares: int = 0
     proof: str | None = None
     expanded: bool = False
@@ -83,7 +85,7 @@ def label(move: Move, turn: int) -> int:
 class Oracle:
     """The graph from one root, under the default options without declaration.
 
-    growth, stdev_scale, temperature_root: as in TreeOptions, 1 and 0 being the defaults.
+    growth, stdev_scale, temperature_root, value_bias: as in TreeOptions, 1 and 0 being the defaults.
     """
 
     def __init__(
@@ -94,9 +96,12 @@ class Oracle:
         growth: float = 1.0,
         stdev_scale: float = 0.0,
         temperature_root: float = 0.0,
+        value_bias: float = 0.0,
     ) -> None:
         self.growth, self.stdev_scale = F(growth), stdev_scale
         self.temperature_root = temperature_root
+        self.value_bias = value_bias
+        self.errors: dict[int, tuple[float, float]] = {}  # sum and weight by bucket
         self.board = board.copy()
         self.history = [m.move16 for m in board.moves]
         self.evaluator = evaluator
@@ -118,7 +123,7 @@ class Oracle:
     # -- parts
 
     def meet(self, board: Board, leaf: bool = True) -> Any:
-        node = Node(key=board.key)
+        node = Node(key=board.key, bucket=value_bias_bucket(board))
         self.nodes[node.key] = node
         if leaf and not board.is_check() and board.mate_in_one() is not None:
             node.proof = "win"
@@ -151,7 +156,10 @@ class Oracle:
         for x in scaled:
             total = F(total + x)
         node.priors = [quantise(F(x * (F(1) / total))) for x in scaled]
-        node.own = int(np.floor(float(value[0]) * ONE + 0.5))
+        node.raw = int(np.floor(float(value[0]) * ONE + 0.5))
+        error, weight = self.errors.get(node.bucket, (0.0, 1.0)) if self.value_bias else (0.0, 1.0)
+        corrected = F(value[0]) + F(F(self.value_bias) * F(error / weight))
+        node.own = int(np.floor(float(min(max(corrected, F(0)), F(1))) * ONE + 0.5))
         node.squares += node.own**2
         node.expanded = True
 
@@ -255,7 +263,15 @@ class Oracle:
             self.nodes[key].visits[i] += 1
             self.nodes[key].sums[i] += value
             self.nodes[key].squares += value**2
+            self.learn(self.nodes[key], value)
             value = ONE - value
+
+    def learn(self, node: Node, value: int) -> None:
+        """Learn the error of the network's value from the n-th value backed up through the node."""
+        weight = float(sum(node.visits)) ** -0.15
+        errors, weights = self.errors.get(node.bucket, (0.0, 0.0))
+        error = (value - node.raw) / ONE
+        self.errors[node.bucket] = errors + weight * error, weights + weight
 
     def repeat(
         self,
@@ -312,6 +328,8 @@ class Oracle:
             children,
             list(source.lost),
             source.own,
+            source.raw,
+            source.bucket,
             source.squares,
             None,
             source.expanded,

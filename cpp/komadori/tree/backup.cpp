@@ -24,6 +24,11 @@ int Tree::expand(Batch& batch, const float* policy, const float* value) {
         bool valid = value[row] >= -VALUE_SLACK && value[row] <= 1.0f + VALUE_SLACK;
         node.value = valid ? std::clamp(value[row], 0.0f, 1.0f) : 0.5f;
         if (leaf_search_) node.value = leaf_search_->mixed(node.value, leaf.searched);
+        node.unbiased = std::uint16_t(std::lround(node.value * VALUE_ONE));
+        if (options_.value_bias > 0.0f) {
+            const float error = float(value_bias_.error(node.bias));
+            node.value = std::clamp(node.value + options_.value_bias * error, 0.0f, 1.0f);
+        }
         valid &= write_priors(node, batch, leaf, policy + row * labels);
         invalid += !valid;
         node.state = NodeState::EXPANDED;
@@ -69,6 +74,10 @@ void Tree::backup(std::span<const Step> path, int value) {
         --node.in_flight;
         node.value_sum += std::uint64_t(value);
         node.square_sum += std::uint64_t(value) * std::uint64_t(value);
+        if (options_.value_bias > 0.0f) {
+            const double error = double(value - int(node.unbiased)) / VALUE_ONE;
+            value_bias_.learn(node.bias, error, std::max(2u, node.finished()) - 1);
+        }
         const auto change = std::uint64_t(std::int64_t(value) - path[i].assumed);
         store_.edges(node)[path[i].ordinal].stat += change << VISIT_BITS;
     }

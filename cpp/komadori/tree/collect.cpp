@@ -234,6 +234,7 @@ NodeIndex Tree::create_node(const Position& position) {
     const NodeIndex index = store_.create(key_of(position));
     Node& node = store_[index];
     node.turn = position.turn();
+    node.bias = ValueBias::bucket(position);
     if (is_drawn(position.ply(), options_.draw_ply)) {
         node.proof = Proof::DRAW;
     } else if ((options_.mate_in_one && !position.in_check() &&

@@ -5,10 +5,10 @@
 //   +----------+-----------+------+---------+------+-----+------+-----------+-------+
 //   | key      | value_sum |visits|in_flight|edges |next |value |edge_count |touched|
 //   +----------+-----------+------+---------+------+-----+------+-----------+-------+
-//    40   42           44    45    46    47     48         49    50         51    56           64
-//   +----+------------+-----+-----+----+-------+----------+----+----------+-----+------------+
-//   |open|proof_plies |state|proof|turn| front |is_private|mark|collisions|spare| square_sum |
-//   +----+------------+-----+-----+----+-------+----------+----+----------+-----+------------+
+//    40   42          44    45    46   47    48      49   50         52       54   56           64
+//   +----+-----------+-----+-----+----+-----+-------+----+----------+--------+----+------------+
+//   |open|proof_plies|state|proof|turn|front|private|mark|collisions|unbiased|bias| square_sum |
+//   +----+-----------+-----+-----+----+-----+-------+----+----------+--------+----+------------+
 //
 //   Edge, 16 bytes: a legal move; a node's edges are contiguous
 //    0                                 8            12                    14        16
@@ -77,7 +77,7 @@ struct alignas(64) Node {
     std::uint32_t in_flight;  // visits without a value yet
     std::uint32_t edges;      // arena index of the first edge
     NodeIndex next;           // the next node of the hash bucket
-    float value;              // the network's, mixed with a LeafSearch's if set
+    float value;              // the network's, mixed with a LeafSearch's and corrected, if set
     std::uint16_t edge_count;
     std::uint16_t touched;      // only edges [0, touched) may have visits
     std::uint16_t open;         // number of edges not proven to lose
@@ -89,6 +89,8 @@ struct alignas(64) Node {
     std::uint8_t is_private;   // reached by one path only
     std::uint8_t mark;         // mark bit of Store::reclaim
     std::uint8_t collisions;   // playouts dropped here in the current collect()
+    std::uint16_t unbiased;    // `value` before TreeOptions::value_bias, in units of 1/VALUE_ONE
+    std::uint16_t bias;        // ValueBias::bucket
     std::uint64_t square_sum;  // sum of the squares of the values in value_sum
 
     std::uint32_t finished() const { return visits - in_flight; }

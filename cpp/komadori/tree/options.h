@@ -33,6 +33,10 @@ struct TreeOptions {
     float lcb_stdevs = 0.0f;  // 0: off, the most visited move
     float lcb_min_visits = 0.15f;
 
+    // Adds to the value of a new leaf this fraction of the mean error of the values of nodes after
+    // the same two moves: see value_bias.h (KataGo's subtree value bias: 0.45).
+    float value_bias = 0.0f;  // 0: off
+
     float temperature = 1.74f;  // of the policy's softmax, > 0; from dlshogi
     // The temperature at depth d is temperature + (root - temperature) decay^d.
     float temperature_root = 0.0f;  // 0: off

@@ -18,8 +18,9 @@ void Tree::set_options(const TreeOptions& options) {
         options.temperature == options_.temperature &&
         options.temperature_root == options_.temperature_root &&
         options.temperature_decay == options_.temperature_decay &&
-        options.draw_value == options_.draw_value && options.draw_ply == options_.draw_ply &&
-        options.repetition == options_.repetition && options.mate_in_one == options_.mate_in_one &&
+        options.value_bias == options_.value_bias && options.draw_value == options_.draw_value &&
+        options.draw_ply == options_.draw_ply && options.repetition == options_.repetition &&
+        options.mate_in_one == options_.mate_in_one &&
         options.declaration_points == options_.declaration_points;
     options_ = options;
     if (!same_values) clear_unlocked();
@@ -38,6 +39,7 @@ void Tree::clear() {
 
 void Tree::clear_unlocked() {
     store_.clear();
+    value_bias_.clear();
     for (Root& root : roots_) root.node = root.whole = NO_NODE;
     flights_.clear();
     stats_ = {};
@@ -66,6 +68,7 @@ std::uint32_t Tree::set_root(int number, const Position& position) {
     if (root.node == NO_NODE) {
         root.node = store_.create(key_of(position));
         store_[root.node].turn = position.turn();
+        store_[root.node].bias = ValueBias::bucket(position);
     }
     // The root is searched even if it is drawn by rule or has a mate in one.
     Node& node = store_[root.node];

@@ -23,6 +23,7 @@
 #include "komadori/tree/leaf_search.h"
 #include "komadori/tree/options.h"
 #include "komadori/tree/store.h"
+#include "komadori/tree/value_bias.h"
 
 namespace komadori {
 
@@ -198,6 +199,7 @@ class Tree {
     std::vector<Root> roots_;
     TreeStats stats_;
     std::unique_ptr<LeafSearch> leaf_search_;
+    ValueBias value_bias_;
     std::uint64_t generation_ = 0;                  // number of clears; invalidates older batches
     std::vector<std::shared_ptr<Flight>> flights_;  // batches in flight
     // State of the current call or playout.

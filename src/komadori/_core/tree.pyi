@@ -87,6 +87,12 @@ class TreeOptions:
     def lcb_min_visits(self, arg: float, /) -> None: ...
 
     @property
+    def value_bias(self) -> float: ...
+
+    @value_bias.setter
+    def value_bias(self, arg: float, /) -> None: ...
+
+    @property
     def temperature(self) -> float: ...
 
     @temperature.setter
@@ -245,6 +251,11 @@ class NodeView:
     @property
     def edges(self) -> list[tuple[int, int, int, float, bool]]:
         """(move16, visits, value sum, prior, lost) of each move."""
+
+def value_bias_bucket(position: komadori._core.rules.Position) -> int:
+    """
+    Number of the bucket in which value_bias collects errors, by the last two moves.
+    """
 
 class Batch:
     """Rows of the caller's arrays and the playouts that wait for them."""

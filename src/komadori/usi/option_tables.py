@@ -120,6 +120,9 @@ SEARCH_OPTIONS = (
          "hundredths", Scope.SEARCHER, "c_growth", 100),
     spin("Stdev_Scale", _hundredths("stdev_scale"), 0, 1000, "increase exploration where values "
          "vary, hundredths (KataGo: 85); 0: off", Scope.SEARCHER, "stdev_scale", 100),
+    spin("Value_Bias", _hundredths("value_bias"), 0, 100, "correct the network's values by this "
+         "fraction of its mean error after the same two moves, hundredths (KataGo: 45); 0: off",
+         Scope.SEARCHER, "value_bias", 100),
     spin("LCB_Stdevs", _hundredths("lcb_stdevs"), 0, 10_000, "play the move with the highest "
          "lower confidence bound: value minus this many standard errors, hundredths (leela-zero: "
          "500); 0: the most visited move", Scope.SEARCHER, "lcb_stdevs", 100),
