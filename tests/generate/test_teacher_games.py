@@ -266,7 +266,7 @@ def test_one_of_several_searches_is_drawn_per_game() -> None:
 def test_the_core_refuses_settings_that_no_game_can_have(name, value) -> None:
     settings = SETTINGS.to_core()
     setattr(settings, name, value)
-    with pytest.raises(ValueError, match="searches|negative|multi_pv|repetitions"):
+    with pytest.raises(ValueError, match=r"searches|negative|multi_pv|repetitions"):
         core.TeacherGame(settings, Lines().core, 0)
 
 

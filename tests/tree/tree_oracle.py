@@ -85,7 +85,7 @@ def label(move: Move, turn: int) -> int:
 class Oracle:
     """The graph from one root, under the default options without declaration.
 
-    growth, stdev_scale, temperature_root, value_bias: as in TreeOptions, 1 and 0 being the defaults.
+    growth, stdev_scale, temperature_root, value_bias: as in TreeOptions (defaults 1, 0, 0, 0).
     """
 
     def __init__(
