@@ -872,6 +872,26 @@ def test_headers_of_jkf_have_the_names_of_kif(tmp_path: Path) -> None:
     assert game.headers["備考欄"] == "x"
 
 
+@pytest.mark.parametrize("suffix", ["csa", "kif", "ki2", "jkf"])
+def test_headers_keep_the_spaces_of_names(tmp_path: Path, suffix: str) -> None:
+    headers = {"black": "髙橋　一郎", "white": "Ann  O\u00a0Hara", "event": "第３回　大会"}
+    game = Game.from_usi(["7g7f"], headers=headers)
+    (read,) = write_and_read(tmp_path / f"a.{suffix}", [game])
+    assert {key: read.headers[key] for key in headers} == headers
+
+
+@pytest.mark.parametrize("suffix", ["kif", "ki2"])
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\x0b", "\u2028"])
+def test_headers_and_bookmarks_stay_on_one_line(
+    tmp_path: Path, suffix: str, line_break: str
+) -> None:
+    game = Game.from_usi(["7g7f"], headers={"event": f"a{line_break}手合割：香落ち"})
+    game.bookmarks[1] = f"別　案{line_break}b"
+    (read,) = write_and_read(tmp_path / f"a.{suffix}", [game])
+    assert read.headers["event"] == "a 手合割：香落ち"
+    assert read.bookmarks[1] == "別　案 b"
+
+
 def test_jkf_keeps_notes_and_time_limits(tmp_path: Path) -> None:
     headers = {"black": "A", "time_limit": "各5時間", "備考": "公開対局", "opening": "矢倉"}
     game = Game.from_usi(["7g7f"], headers=headers)

@@ -548,7 +548,7 @@ def _written_headers(game: Game) -> list[str]:
     names |= dict(zip(("black", "white"), _sides(game), strict=True))
     handicap = _handicap(game)
     lines = [
-        f"{names.get(key) or _header_name(key)}：{' '.join(value.split())}"
+        f"{names.get(key) or _header_name(key)}：{_one_line(value)}"
         for key, value in game.headers.items()
         if value.strip()
     ]
@@ -556,6 +556,11 @@ def _written_headers(game: Game) -> list[str]:
         return [*lines, f"手合割：{handicap.kif}"]
     diagram = _rsshogi_record().from_main_line(game.initial_sfen, []).to_kif()
     return lines + [line for line in diagram.partition("手数--")[0].split("\n") if line]
+
+
+def _one_line(text: str) -> str:
+    """Join the lines of a text; its other characters are kept, full-width spaces of names too."""
+    return " ".join(text.splitlines()).strip()
 
 
 def _handicap(game: Game) -> Handicap | None:
@@ -579,7 +584,7 @@ def _header_name(key: str) -> str:
 def _written_comments(game: Game, ply: int) -> list[str]:
     comment, bookmark = game.comments.get(ply), game.bookmarks.get(ply)
     lines = [] if comment is None else [f"*{line}" for line in comment.split("\n")]
-    return lines if bookmark is None else [*lines, f"&{' '.join(bookmark.split())}"]
+    return lines if bookmark is None else [*lines, f"&{_one_line(bookmark)}"]
 
 
 def score_lines(game: Game, ply: int, board: Board) -> list[str]:
