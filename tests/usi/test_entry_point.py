@@ -137,6 +137,8 @@ def test_bad_arguments_are_named() -> None:
     for arguments, message in (
         (["--option", "MultiPV=x"], "option MultiPV: 'x' isn't an integer"),
         (["--option", "Nope=1"], "no option 'Nope'"),
+        (["--player", "random", "--option", "usi_hash=5"], "no option 'usi_hash'"),
+        (["--player", "material", "--option", "USI_Hash=5"], "no option 'USI_Hash'"),
         (["--option", "MultiPV"], "--option MultiPV: expected NAME=VALUE"),
         (["--player", "god"], "invalid choice: 'god'"),
         (["--player", "alphabeta", "--model", "a.onnx"], "takes no network: leave out --model"),

@@ -90,6 +90,7 @@ def test_the_package_s_players_and_fakes_need_no_file(
     [
         (["missing.onnx"], 2, "no model missing.onnx"),
         (["--player", "random", "--option", "Nope=1"], 2, "no option 'Nope'"),
+        (["--player", "random", "--option", "USI_Hash=5"], 2, "no option 'USI_Hash'"),
         (["--player", "random", "--option", "Nope"], 2, "--option Nope: expected NAME=VALUE"),
         ([__file__, "--player", "alphabeta"], 2, "--player alphabeta takes no network"),
     ],

@@ -179,12 +179,16 @@ class OptionTable:
         self._notes: list[str] = []
 
     def preset(self, values: Mapping[str, str]) -> None:
-        """Change defaults, as a command line does. Raises ValueError for an invalid value."""
+        """Change defaults, as a command line does.
+
+        Raises ValueError for an invalid value and for an undeclared option, also one that GUIs
+        always send.
+        """
         for name, value in values.items():
+            option = self.option(name)
             if problem := self.set(name, value):
                 raise ValueError(problem)
             key = self._key(name)
-            option = self._options[key]
             line = replace(option.line, default=self._values[key])
             self._options[key] = replace(option, line=line)
             self._chosen.add(key)
