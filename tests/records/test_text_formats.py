@@ -361,6 +361,32 @@ def test_kif_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     assert game.times_ms.tolist() == [1000]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "cp932", "utf-16"])
+@pytest.mark.parametrize("suffix", ["csa", "kif", "ki2", "usi"])
+def test_lines_may_end_with_a_carriage_return_alone(
+    tmp_path: Path, suffix: str, encoding: str
+) -> None:
+    games = [random_game(6), random_game(7)]
+    path = tmp_path / f"a.{suffix}"
+    kept = write_and_read(path, games)
+    text = path.read_text(encoding="utf-8")
+    path.write_bytes(text.encode(encoding))
+    begins = [game.source.offset for game in read_games(path) if game.source is not None]
+    path.write_bytes(text.replace("\n", "\r").encode(encoding))
+    read = read_games(path)
+    assert list(read) == list(kept)
+    assert [game.source.offset for game in read if game.source is not None] == begins
+    assert read.skipped == []
+
+
+def test_errors_name_lines_that_end_with_a_carriage_return(tmp_path: Path) -> None:
+    path = tmp_path / "a.kif"
+    path.write_bytes("先手：A\r   1 ７六歩(77)\r   2 ９九玉(51)\r".encode())
+    read = read_games(path)
+    assert [game.usi_moves() for game in read] == [["7g7f"]]
+    assert "line 3: ply 2: " in read.skipped[0].reason
+
+
 @pytest.mark.parametrize("name", ["a.csa", "a.kif", "a.ki2", "a.jkf", "a.usi", "a.sfen"])
 @pytest.mark.parametrize(
     ("mark", "encoding"),

@@ -150,6 +150,13 @@ describe('records', () => {
     expect(readGames('position startpos')[0].initialSfen).toContain(START.slice(0, 57));
   });
 
+  test.each(['game.csa', 'game.kif', 'game.ki2'])('%s with lines that end with a carriage return alone', name => {
+    const text = readFileSync(join(import.meta.dirname, 'games', name), 'utf8').replace(/\r?\n/g, '\r');
+    const [game] = readGames(text);
+    expect(usis(game)).toEqual(expected);
+    expect(game.headers.white).toBe('海底');
+  });
+
   test('bare moves and the URL of a position', () => {
     expect(usis(readGames('7g7f 3c3d 8h2b+')[0])).toEqual(['7g7f', '3c3d', '8h2b+']);
     expect(readGames('https://lishogi.org/analysis/4k4/9/4P4/9/9/9/9/9/4K4_b_G_1')[0].initialSfen).toContain('4k4/9/4P4/9/9/9/9/9/4K4 b G');

@@ -22,6 +22,7 @@ from komadori.records.text import (
     decode_exactly,
     lines_of,
     take_scores,
+    with_line_feeds,
 )
 from komadori.rules import RulesError
 
@@ -91,7 +92,7 @@ _read_csa_bytes = _read_core(_core.read_csa)
 
 def _read_csa(data: Data, path: Path) -> Iterator[Chunk]:
     text, offset_of = as_utf8(data)
-    for chunk in _read_csa_bytes(text, path):
+    for chunk in _read_csa_bytes(with_line_feeds(text), path):
         if text is not data:
             for game in chunk.games:
                 assert game.source is not None

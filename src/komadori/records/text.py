@@ -25,6 +25,7 @@ __all__ = [
     "score_comment",
     "take_scores",
     "takes_line",
+    "with_line_feeds",
 ]
 
 #: Bytes decoded at a time, and the longest line.
@@ -90,6 +91,18 @@ def decode_exactly(data: bytes) -> tuple[str, Callable[[str], int]]:
     return data.decode(encoding, errors), lambda piece: len(piece.encode(encoding, errors))
 
 
+def with_line_feeds(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A text file whose lines end with a carriage return alone, with line feeds instead; other data
+    are returned as they are.
+
+    Only the first 64 KB decide. No byte of a longer character in UTF-8 or Shift-JIS is one of these.
+    """
+    head = data[: 1 << 16].tobytes()
+    if b"\n" in head or b"\r" not in head:
+        return data
+    return np.where(data == ord("\r"), np.uint8(ord("\n")), data)
+
+
 class LongLineError(RecordError):
     """A line that is too long for text. offset: its byte in the file. number: its line number."""
 
@@ -111,13 +124,15 @@ class Line:
 def lines_of(data: NDArray[np.uint8]) -> Iterator[Line]:
     """Yield the lines of a text file in UTF-8, Shift-JIS or (with a byte-order mark) UTF-16.
 
-    Decoded in blocks, whose encodings may differ; a block of mixed encodings is decoded line by
-    line. Raises LongLineError for a line that is too long for text.
+    Lines end with LF, CR LF or, in a file without LF, CR. Decoded in blocks, whose encodings may
+    differ; a block of mixed encodings is decoded line by line. Raises LongLineError for a line that
+    is too long for text.
     """
     encoding = _UTF16_MARKS.get(data[:2].tobytes())
     if encoding is not None:
         yield from _lines_of_utf16(data[2:].tobytes(), encoding)
         return
+    data = with_line_feeds(data)
     offset = number = 0
     while offset < len(data):
         block = _block(data, offset, number + 1)
@@ -151,7 +166,9 @@ def _block(data: NDArray[np.uint8], begin: int, number: int) -> bytes:
 
 def _lines_of_utf16(data: bytes, encoding: str) -> Iterator[Line]:
     offset = 2
-    for number, line in enumerate(data.decode(encoding, "replace").split("\n"), 1):
+    text = data.decode(encoding, "replace")
+    line_break = "\n" if "\n" in text else "\r"
+    for number, line in enumerate(text.split(line_break), 1):
         end = offset + len(line.encode("utf-16-le"))
         yield Line(line.rstrip("\r"), offset, end, number)
         offset = end + 2

@@ -59,7 +59,7 @@ export function readGames(text: string, name = '', skipped: string[] = []): Game
 /** As `readGames`, without the games that can't be read; also returns the error of the first of them. Throws
  * RecordError for a text that is no record. */
 export function readSoundGames(text: string, name = '', skipped: string[] = []): { games: GameTree[]; damage?: RecordError } {
-  const trimmed = text.replace(/^\uFEFF/, '').trim();
+  const trimmed = withLineFeeds(text.replace(/^\uFEFF/, '').trim());
   if (!trimmed) throw new RecordError('empty');
   if (trimmed.includes('\0')) throw new RecordError(t('open.noRecord')); // a binary file
   const games: GameTree[] = [];
@@ -76,6 +76,9 @@ export function readSoundGames(text: string, name = '', skipped: string[] = []):
   }
   return { games, damage };
 }
+
+/** A text whose lines end with a carriage return alone, with line feeds instead. */
+const withLineFeeds = (text: string): string => (text.includes('\n') ? text : text.replaceAll('\r', '\n'));
 
 function readPart(text: string, skipped: string[]): GameTree {
   const format = detectRecordFormat(text);
