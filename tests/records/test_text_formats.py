@@ -128,6 +128,35 @@ def test_the_turn_below_a_diagram(tmp_path: Path, program: str, turn: str) -> No
     assert (game.initial_sfen, game.usi_moves()) == (board.sfen(), [move.usi()])
 
 
+@pytest.mark.parametrize("suffix", ["csa", "kif", "ki2", "jkf", "usi"])
+@pytest.mark.parametrize("held", range(1, 19))
+def test_hands_survive(tmp_path: Path, suffix: str, held: int) -> None:
+    number = "" if held == 1 else held
+    for hand in (f"B{number}Pr", f"Rb{number}p", f"2r2b4g4s4n4l{number}p"):
+        sfen = f"4k4/9/9/9/9/9/9/9/4K4 w {hand} 1"
+        game = Game.from_usi(["5a5b", "5i5h"], Board(sfen).sfen())
+        (after,) = write_and_read(tmp_path / f"a.{suffix}", [game])
+        assert after.initial_sfen == game.initial_sfen
+
+
+@pytest.mark.parametrize("count", ["十七", "17", "１７", "一七"])
+def test_numbers_of_pieces_in_hand(tmp_path: Path, count: str) -> None:
+    board = Board("4k4/9/9/9/9/9/9/9/4K4 b R2b17p 1")
+    assert "歩十七" in board.bod()
+    path = tmp_path / "a.kif"
+    path.write_text(board.bod().replace("十七", count), encoding="utf-8")
+    assert read_games(path)[0].initial_sfen == board.sfen()
+
+
+@pytest.mark.parametrize("count", ["0", "19", "１００", "9" * 5000])
+def test_impossible_numbers_of_pieces_in_hand_are_named(tmp_path: Path, count: str) -> None:
+    path = tmp_path / "a.kif"
+    text = Board("4k4/9/9/9/9/9/9/9/4K4 b R2b17p 1").bod()
+    path.write_text(text.replace("十七", count), encoding="utf-8")
+    with pytest.raises(RecordError, match="a diagram that can't be read"):
+        read_games(path)
+
+
 @pytest.mark.parametrize("suffix", ["kif", "ki2"])
 def test_bookmarks_survive(tmp_path: Path, suffix: str) -> None:
     game = random_game(6)

@@ -1,7 +1,7 @@
 """KIF and KI2, the Japanese record formats.
 
 Moves are parsed line by line here, so that errors name the line (rsshogi skips bad lines). rsshogi
-reads and writes the diagram of the initial position.
+reads the diagram of the initial position.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 MAX_SECONDS = 1e6
+#: Pawns that one side may hold.
+MAX_HELD = 18
 
 #: Japanese header -> key of `Game.headers`; the first of a key is the one written.
 HEADERS = {
@@ -57,6 +59,9 @@ _TIME = re.compile(r"\(\s*([0-9]{1,9}):([0-9]{1,9}(?:\.[0-9]+)?)\s*(?:/[^()]*)?\
 _OTHER = re.compile(r"(?:(?<=[)打])[\s+]+|(?<!\s)\s+(?=\((?!\d\d\))))(\S.*)")
 _VARIATION = re.compile(r"変化[：:]\s*([0-9]{1,4})\s*手?")
 _KI2_MOVE = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
+#: The line of a hand in a diagram, and a number of pieces there in digits.
+_HELD = re.compile(r"^..の?持駒：.*", re.MULTILINE)
+_COUNT = re.compile(r"[0-9０-９]+")
 _RESULT = re.compile(r"まで、?\s*(?:\d+手)?(?:で|にて)?(.*)")
 #: A line of a comment, without its first `*`, with the line that a player expects.
 LINE_OF_PLAY = re.compile(r"\*?読み筋=(.*)")
@@ -364,12 +369,22 @@ def _initial_sfen(lines: list[str]) -> str:
         raise RecordError(f"a diagram of {ranks} ranks")
     # How many moves came before, and the last of them, say nothing about the position.
     diagram = "\n".join(line for line in lines if not line.startswith(("手数＝", "手数=")))
+    diagram = _HELD.sub(lambda line: _COUNT.sub(_in_kanji, line[0]), diagram)
     for handicapped, even in (("上手番", "後手番"), ("下手番", "先手番")):
         diagram = diagram.replace(handicapped, even)
     try:
         return str(_rsshogi_record().from_kif_str(diagram).init_position_sfen)
     except ValueError as error:
         raise RecordError(f"a diagram that can't be read: {error}") from error
+
+
+def _in_kanji(count: re.Match[str]) -> str:
+    """Write a number of pieces as rsshogi reads it; it takes digits for one piece."""
+    number = int(count[0]) if len(count[0]) <= 2 else 0
+    if not 1 <= number <= MAX_HELD:
+        what = f"{count[0][:16]!r} isn't a number of pieces in a hand"
+        raise RecordError(f"a diagram that can't be read: {what}")
+    return ("" if number < 10 else "十") + " 一二三四五六七八九"[number % 10].strip()
 
 
 def _read_result(game: _Parsed, text: str) -> None:
@@ -554,8 +569,8 @@ def _written_headers(game: Game) -> list[str]:
     ]
     if handicap is not None:
         return [*lines, f"手合割：{handicap.kif}"]
-    diagram = _rsshogi_record().from_main_line(game.initial_sfen, []).to_kif()
-    return lines + [line for line in diagram.partition("手数--")[0].split("\n") if line]
+    board = game.board()
+    return [*lines, *board.bod().split("\n")[:-1], f"{'先後'[board.turn]}手番"]
 
 
 def _one_line(text: str) -> str:
