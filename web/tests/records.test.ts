@@ -157,6 +157,18 @@ describe('records', () => {
     expect(game.headers.white).toBe('海底');
   });
 
+  test.each(['十七', '17', '１７'])('a hand of %s pawns', count => {
+    const empty = '| ・ ・ ・ ・ ・ ・ ・ ・ ・|';
+    const rows = ['| ・ ・ ・ ・v玉 ・ ・ ・ ・|一', ...[...'二三四五六七八'].map(rank => empty + rank), '| ・ ・ ・ ・ 玉 ・ ・ ・ ・|九'];
+    const diagram = [`後手の持駒：角　歩${count}　`, '  ９ ８ ７ ６ ５ ４ ３ ２ １', '+-+', ...rows, '+-+', '先手の持駒：なし', '先手番', ''];
+    for (const move of ['   1 ５八玉(59)\n', '▲５八玉\n']) {
+      const [game] = readGames(diagram.join('\n') + move);
+      expect(game.initialSfen).toContain(' b b17p ');
+      expect(usis(game)).toEqual(['5i5h']);
+    }
+    expect(() => readGames(diagram.join('\n').replace(count, '99'))).toThrow('持駒：角　歩99');
+  });
+
   test('bare moves and the URL of a position', () => {
     expect(usis(readGames('7g7f 3c3d 8h2b+')[0])).toEqual(['7g7f', '3c3d', '8h2b+']);
     expect(readGames('https://lishogi.org/analysis/4k4/9/4P4/9/9/9/9/9/4K4_b_G_1')[0].initialSfen).toContain('4k4/9/4P4/9/9/9/9/9/4K4 b G');

@@ -95,7 +95,7 @@ def with_line_feeds(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """A text file whose lines end with a carriage return alone, with line feeds instead; other data
     are returned as they are.
 
-    Only the first 64 KB decide. No byte of a longer character in UTF-8 or Shift-JIS is one of these.
+    Only the first 64 KB decide. Neither byte is part of a longer character of UTF-8 or Shift-JIS.
     """
     head = data[: 1 << 16].tobytes()
     if b"\n" in head or b"\r" not in head:

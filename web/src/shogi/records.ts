@@ -82,10 +82,11 @@ const withLineFeeds = (text: string): string => (text.includes('\n') ? text : te
 
 function readPart(text: string, skipped: string[]): GameTree {
   const format = detectRecordFormat(text);
-  const part = format === RecordFormatType.KIF ? plainMoves(text) : text;
+  const isKif = format === RecordFormatType.KIF;
+  const part = isKif ? plainMoves(plainHands(text)) : format === RecordFormatType.KI2 ? plainHands(text) : text;
   if (format === RecordFormatType.CSA) checkCsaMoves(part);
-  if (format === RecordFormatType.KIF) checkKifMoves(part);
-  const record = format === RecordFormatType.KIF ? readKif(endingMain(part), skipped) : readOne(part, format);
+  if (isKif) checkKifMoves(part);
+  const record = isKif ? readKif(endingMain(part), skipped) : readOne(part, format);
   if (record instanceof Error) throw new RecordError(wordsOf(record, format));
   const game = fromRecord(record, skipped);
   game.readFrom = format;
@@ -208,6 +209,16 @@ const plainMoves = (text: string): string =>
     })
     .replace(/^( *\d+ \S+)不成(?=\()/gm, '$1')
     .replace(TIME, '$1/$2)');
+
+/** Writes numbers of pieces in the hands of a diagram as tsshogi reads them: it takes digits for one piece. */
+const plainHands = (text: string): string =>
+  text.replace(/^..の?持駒：.*/gm, line =>
+    line.replace(/[0-9０-９]+/g, count => {
+      const number = Number(count.replace(/[０-９]/g, digit => String(WIDE.indexOf(digit))));
+      if (number < 1 || number > 18) throw new RecordError(t('open.invalidPart', { format: 'KIF', part: line.slice(0, 60) }));
+      return (number < 10 ? '' : '十') + (number % 10 ? KANJI[number % 10] : '');
+    }),
+  );
 
 /** Reads KIF without the variations that can't be read, and those that begin within them. */
 function readKif(text: string, skipped: string[]): GameRecord | Error {
