@@ -128,6 +128,28 @@ def test_the_turn_below_a_diagram(tmp_path: Path, program: str, turn: str) -> No
     assert (game.initial_sfen, game.usi_moves()) == (board.sfen(), [move.usi()])
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        "",
+        "９ ８ ７ ６ ５ ４ ３ ２ １\n",
+        "  9 8 7 6 5 4 3 2 1\n",
+        "　９　８　７　６　５　４　３　２　１\n",
+        "987654321\n",
+    ],
+)
+def test_the_files_above_a_diagram(tmp_path: Path, files: str) -> None:
+    board = Board("4k4/9/9/9/9/9/9/9/4K4 b R2b17p 1")
+    text = board.bod().replace("  ９ ８ ７ ６ ５ ４ ３ ２ １\n", files) + "\n   1 ５八玉(59)\n"
+    path = tmp_path / "a.kif"
+    path.write_text(text * 2, encoding="utf-8")
+    games = read_games(path)
+    assert [(game.initial_sfen, game.usi_moves()) for game in games] == [
+        (board.sfen(), ["5i5h"])
+    ] * 2
+    assert games.skipped == []
+
+
 @pytest.mark.parametrize("suffix", ["csa", "kif", "ki2", "jkf", "usi"])
 @pytest.mark.parametrize("held", range(1, 19))
 def test_hands_survive(tmp_path: Path, suffix: str, held: int) -> None:

@@ -59,6 +59,11 @@ _TIME = re.compile(r"\(\s*([0-9]{1,9}):([0-9]{1,9}(?:\.[0-9]+)?)\s*(?:/[^()]*)?\
 _OTHER = re.compile(r"(?:(?<=[)打])[\s+]+|(?<!\s)\s+(?=\((?!\d\d\))))(\S.*)")
 _VARIATION = re.compile(r"変化[：:]\s*([0-9]{1,4})\s*手?")
 _KI2_MOVE = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
+#: The files above a diagram; rsshogi reads a diagram only below a line of them in this form.
+FILES = "  ９ ８ ７ ６ ５ ４ ３ ２ １"
+_FILES = re.compile(
+    r"\s*" + r"\s*".join(f"[{n}{chr(0xFF10 + n)}]" for n in range(9, 0, -1)) + r"\s*"
+)
 #: The line of a hand in a diagram, and a number of pieces there in digits.
 _HELD = re.compile(r"^..の?持駒：.*", re.MULTILINE)
 _COUNT = re.compile(r"[0-9０-９]+")
@@ -102,7 +107,7 @@ def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
         if has_moves and (_HEADER.match(text) or re.match(r"#\s*(KIF|KI2|-)", text)):
             yield game
             game, has_moves = [], False
-        elif not has_moves:
+        elif not has_moves and not _FILES.fullmatch(text):
             has_moves = bool(
                 _NUMBERED.match(text) or _KI2_MOVE.match(text) or text.startswith("まで")
             )
@@ -258,6 +263,8 @@ def _read_line(game: _Parsed, text: str) -> None:
     if text.startswith("まで"):
         _read_result(game, text)
         return
+    if _FILES.fullmatch(text):
+        return
     numbered = _NUMBERED.match(text)
     if numbered is not None:
         _read_numbered(game, numbered)
@@ -286,11 +293,7 @@ def _read_line(game: _Parsed, text: str) -> None:
 
 
 def _belongs_to_a_diagram(text: str) -> bool:
-    return (
-        text[0] in "|+"
-        or text.startswith(("手数", "  ９", "９", "先手番", "後手番", "上手番", "下手番"))
-        or "９ ８" in text
-    )
+    return text[0] in "|+" or text.startswith(("手数", "先手番", "後手番", "上手番", "下手番"))
 
 
 def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
@@ -368,7 +371,9 @@ def _initial_sfen(lines: list[str]) -> str:
     if ranks != 9:
         raise RecordError(f"a diagram of {ranks} ranks")
     # How many moves came before, and the last of them, say nothing about the position.
-    diagram = "\n".join(line for line in lines if not line.startswith(("手数＝", "手数=")))
+    shown = [line for line in lines if not line.startswith(("手数＝", "手数="))]
+    first = next(i for i, line in enumerate(shown) if line.startswith("|"))
+    diagram = "\n".join([*shown[:first], FILES, *shown[first:]])
     diagram = _HELD.sub(lambda line: _COUNT.sub(_in_kanji, line[0]), diagram)
     for handicapped, even in (("上手番", "後手番"), ("下手番", "先手番")):
         diagram = diagram.replace(handicapped, even)
