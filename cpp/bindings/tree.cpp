@@ -3,6 +3,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -196,14 +197,14 @@ void bind_tree(nb::module_& m) {
                      "A copy; assign to change. Options that affect values clear the tree.")
         .def(
             "set_leaf_search",
-            [](Tree& t, alphabeta::Engine* engine, std::uint64_t nodes, float weight,
-               double scale_cp) {
-                t.set_leaf_search(
-                    engine ? std::make_unique<LeafSearch>(*engine, nodes, weight, scale_cp)
-                           : nullptr);
+            [](Tree& t, std::shared_ptr<alphabeta::Engine> engine, std::uint64_t nodes,
+               float weight, double scale_cp) {
+                t.set_leaf_search(engine ? std::make_unique<LeafSearch>(std::move(engine), nodes,
+                                                                        weight, scale_cp)
+                                         : nullptr);
             },
             nb::arg("engine").none(), nb::arg("nodes") = 0, nb::arg("weight") = 0.0f,
-            nb::arg("scale_cp") = ELMO_COEF, nb::keep_alive<1, 2>(), free,
+            nb::arg("scale_cp") = ELMO_COEF, free,
             "Mix the value of an alpha-beta search of each leaf into the network's, with this "
             "weight in [0, 1]; None: the network's alone. Clears the tree.")
         .def("clear", &Tree::clear, free)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 
 from komadori._core import alphabeta as core
+from komadori._core.tree import Tree
 from komadori.encoding.value import ELMO_COEF
 from komadori.inference.fakes import RandomEvaluator, UniformEvaluator
 from komadori.rules import Board
@@ -99,3 +101,15 @@ def test_bad_settings_are_named(tmp_path) -> None:
         PuctSearcher(
             UniformEvaluator(1), PuctOptions(leaf_weight=0.5, leaf_file=str(tmp_path / "none.bin"))
         )
+
+
+def test_a_tree_lets_go_of_a_search_that_is_replaced() -> None:
+    tree = Tree(1 << 20)
+    engines = make_engines("nnue", None, AlphaBetaOptions(threads=1, hash_mb=1), 2)
+    alone = [sys.getrefcount(engine) for engine in engines]
+    for engine in (*engines, *engines):
+        tree.set_leaf_search(engine, 10, 0.5)
+    del engine
+    assert [sys.getrefcount(engine) for engine in engines] == [alone[0], alone[1] + 1]
+    tree.set_leaf_search(None)
+    assert [sys.getrefcount(engine) for engine in engines] == alone
