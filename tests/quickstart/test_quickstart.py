@@ -17,12 +17,14 @@ import click
 from click.testing import CliRunner
 
 from komadori import arena, quickstart
+from komadori.cli import interrupt
 from komadori.cli._group import group
 from komadori.cli.quickstart import command
 from komadori.cli.report import command as report_command
 from komadori.nets import parse
 from komadori.quickstart.page import MatchView, Page, render
 from komadori.report.figures import Curve, Plot
+from komadori.run_lock import InUseError, RunLock
 
 
 def run(folder: Path) -> quickstart.Outcome:
@@ -90,10 +92,44 @@ def test_only_its_own_folders_are_removed(
 ) -> None:
     monkeypatch.setattr(sys.modules["komadori.quickstart.run"], "render", lambda page: "")
     (tmp_path / "summary.json").write_bytes((outcome.folder / "summary.json").read_bytes())
-    (tmp_path / "match-notes").mkdir()
-    (tmp_path / "match-notes" / "one.txt").write_text("mine")
+    kept = [
+        tmp_path / name
+        for name in (
+            "match-notes/one.txt",
+            "match-3/games.jsonl",
+            "match-1/notes.txt",
+            "training/notes.txt",
+        )
+    ]
+    for path in kept:
+        path.parent.mkdir()
+        path.write_text("mine")
     run(tmp_path)
-    assert (tmp_path / "match-notes" / "one.txt").read_text() == "mine"
+    assert [path.read_text() for path in kept] == ["mine"] * len(kept)
+
+
+@pytest.mark.parametrize("part", ["training", "match-2"])
+def test_a_finished_run_that_is_in_use_is_kept(
+    outcome: quickstart.Outcome, tmp_path: Path, part: str
+) -> None:
+    shutil.copytree(outcome.folder, tmp_path, dirs_exist_ok=True)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    with RunLock(tmp_path / part), pytest.raises(InUseError, match=f"{part}: in use by process"):
+        run(tmp_path)
+    for path, written in before.items():
+        assert ".lock" in path.name or path.stat().st_mtime_ns == written
+
+
+def test_the_hint_says_whether_anything_was_saved(
+    outcome: quickstart.Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quickstart, "run", lambda *_: outcome)
+    for folder, expected in (
+        (tmp_path, "nothing was saved; the same command starts over"),
+        (outcome.folder, "the same command resumes"),
+    ):
+        CliRunner().invoke(command, ["--out", str(folder)])
+        assert interrupt._current_hint() == expected
 
 
 def test_two_matches_are_played(outcome: quickstart.Outcome) -> None:

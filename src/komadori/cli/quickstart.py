@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
-from komadori.cli.interrupt import hint
+from komadori.cli.interrupt import hint_of_run
 from komadori.cli.numbers import EVEN_GAMES
 from komadori.cli.outputs import OutputFolder
+from komadori.model_folder import newest_checkpoint
 
 
 @click.command()
@@ -56,7 +57,7 @@ def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> Non
     Exits with status 1 unless the network beats both a one-ply material player and the untrained
     network with p < 0.05.
     """
-    hint("the same command resumes")
+    hint_of_run(lambda: newest_checkpoint(out / "training") is not None, "the same command resumes")
     from komadori.cli.quickstart_display import Display
     from komadori.quickstart import Settings, next_commands, run, shortfall
 

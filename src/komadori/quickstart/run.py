@@ -11,6 +11,7 @@ import shlex
 import shutil
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -34,6 +35,13 @@ from komadori.wording import counted, duration, names_arguments
 PIECE_STYLES: tuple[PieceStyle, ...] = ("western", "kanji")
 
 _SUMMARY = "summary.json"
+#: What a training and a match write, by folder: removed when a finished quickstart begins again.
+_MATCH_FILES = ("games.jsonl", "result.json", "index.html")
+_PARTS = {
+    "training": ("checkpoints", "log.jsonl", "config.json"),
+    "match-1": _MATCH_FILES,
+    "match-2": _MATCH_FILES,
+}
 #: The exported networks and their cards.
 _EXPORTED = ("untrained.onnx", "untrained.json", "model.onnx", "model.json")
 
@@ -190,7 +198,8 @@ def _run(
 def _clear_finished(folder: Path) -> None:
     """Remove the results of a finished quickstart; an interrupted one is kept and resumed.
 
-    Raises FileExistsError for a summary, a page or a network of something else.
+    Raises FileExistsError for a summary, a page or a network of something else, InUseError if
+    another process trains or plays in one of its folders.
     """
     summary, page = folder / _SUMMARY, folder / "index.html"
     if not summary.exists():
@@ -205,9 +214,13 @@ def _clear_finished(folder: Path) -> None:
         is_own = False
     if not is_own:
         raise _of_others(summary)
-    for place in (folder / "training", *folder.glob("match-[0-9]")):
-        if place.is_dir():
-            shutil.rmtree(place)
+    with ExitStack() as held:
+        parts = [folder / name for name in _PARTS if (folder / name).is_dir()]
+        for part in parts:
+            held.enter_context(RunLock(part))  # all of them before anything is removed
+        for part in parts:
+            for path in (part / name for name in _PARTS[part.name]):
+                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     page.unlink(missing_ok=True)
     summary.unlink()  # last, so that an interrupted removal is repeated
 
