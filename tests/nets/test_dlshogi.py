@@ -1,6 +1,8 @@
 """dlshogi's weights: each form against its formula, written here with torch's functions."""
 
 import json
+import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -221,6 +223,70 @@ def test_other_forms_are_named(tmp_path, change, message):
     torch.save({"model": weights}, tmp_path / "c.pth")
     with pytest.raises(nets.ModelFileError, match=rf"c\.pth: .*{message}"):
         nets.import_dlshogi(tmp_path / "c.pth")
+
+
+def each(change):
+    return lambda weights: {name: change(tensor) for name, tensor in weights.items()}
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's, of nested and quantized tensors
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (each(lambda t: t.to("meta")), "isn't a plain tensor of real numbers"),
+        (each(lambda t: t.to_sparse()), "isn't a plain tensor of real numbers"),
+        (each(lambda t: t.to(torch.complex64)), "isn't a plain tensor of real numbers"),
+        (
+            each(lambda t: torch.quantize_per_tensor(t.float(), 0.1, 0, torch.qint8)),
+            "isn't a plain tensor of real numbers",
+        ),
+        (
+            each(lambda t: torch.nested.nested_tensor([t, t])),
+            "isn't a plain tensor of real numbers",
+        ),
+        (
+            each(lambda t: torch.zeros(()).expand([2000 if n == CHANNELS else n for n in t.shape])),
+            "its tensors claim more bytes than the file has",
+        ),
+        (each(lambda t: torch.zeros(())), "its shapes don't fit"),
+        (lambda w: {**w, "l1_2.weight": torch.zeros(())}, "its shapes don't fit"),
+        (
+            lambda w: {**w, "value_fc1.weight": torch.zeros(20000, 1)},
+            "value_hidden is 20000, 16384 at most",
+        ),
+        (
+            lambda w: {**w, f"blocks.{'9' * 5000}.conv1.weight": torch.zeros(1)},
+            "'blocks.2.conv1.weight' is missing",
+        ),
+    ],
+)
+def test_the_command_refuses_hostile_tensors_in_one_line(tmp_path, change, message):
+    torch.save({"model": change(blocks_form())}, tmp_path / "c.pth")
+    arguments = ["import", str(tmp_path / "c.pth"), "-o", str(tmp_path / "m")]
+    done = CliRunner().invoke(group, arguments)
+    assert done.exit_code == 1
+    assert done.output.startswith(f"Error: {tmp_path / 'c.pth'}: ")
+    assert message in done.output
+    assert done.output.count("\n") == 1
+    assert BUG not in done.output
+
+
+def test_archives_of_other_kinds_are_not_unpacked(tmp_path, recwarn):
+    whole, bomb = tmp_path / "whole.pth", tmp_path / "bomb.pth"
+    torch.save({"model": blocks_form()}, whole)
+    with zipfile.ZipFile(whole) as given, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as made:
+        for name in given.namelist():
+            made.writestr(name, bytes(1 << 20) if name.endswith("/0") else given.read(name))
+    with pytest.raises(nets.ModelFileError, match=r"bomb\.pth: .*its tensors are compressed"):
+        nets.import_dlshogi(bomb)
+    torch.jit.script(torch.nn.Linear(2, 2)).save(str(tmp_path / "jit.pth"))
+    recwarn.clear()
+    with pytest.raises(nets.ModelFileError, match=r"jit\.pth: .*a TorchScript program"):
+        nets.import_dlshogi(tmp_path / "jit.pth")
+    (tmp_path / "raw.pth").write_bytes(pickle.dumps({"model": Trap()}, 4))
+    with pytest.raises(nets.ModelFileError, match=r"raw\.pth: holds more than tensors"):
+        nets.import_dlshogi(tmp_path / "raw.pth")
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 def test_broken_files_are_named(tmp_path):

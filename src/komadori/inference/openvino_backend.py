@@ -76,7 +76,7 @@ class OpenVinoEvaluator(Described):
         core = ov.Core()
         if cache_dir is not None:
             core.set_property({"CACHE_DIR": str(cache_dir)})
-        model = _read_model(core, path)
+        model = read_model(core, path)
         try:
             inputs, outputs = _shapes(model.inputs), _shapes(model.outputs)
         except UnicodeDecodeError:
@@ -247,7 +247,8 @@ def _with_types(model: Any, signature: Signature) -> Any:
     return changed.build()
 
 
-def _read_model(core: Any, path: Path) -> Any:
+def read_model(core: Any, path: Path) -> Any:
+    """The graph of a file, read by an OpenVINO core. Raises ModelError."""
     if not path.is_file():
         raise ModelError(f"{path}: no such model file")
     frontends = import_openvino().frontend.FrontEndManager()

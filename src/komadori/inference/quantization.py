@@ -26,7 +26,8 @@ from komadori.atomic import atomic_writer
 from komadori.extras import install_line
 from komadori.inference.loading import load
 from komadori.inference.model_file import OUTPUTS, digest, input_names, read_card
-from komadori.inference.protocol import Evaluator, ModelError, evaluate
+from komadori.inference.openvino_backend import read_model
+from komadori.inference.protocol import Evaluator, evaluate
 from komadori.inference.without_telemetry import import_nncf, import_openvino
 from komadori.records import Samples
 from komadori.rules import Board
@@ -341,10 +342,7 @@ def _write_int8(
 ) -> None:
     ov = import_openvino()
 
-    try:
-        network = ov.Core().read_model(model)
-    except RuntimeError as error:
-        raise ModelError(f"{model}: not a model that OpenVINO reads: {error}") from None
+    network = read_model(ov.Core(), model)
     rows = [
         {name: part[row : row + 1] for name, part in zip(inputs, planes, strict=True)}
         for row in range(len(planes[0]))

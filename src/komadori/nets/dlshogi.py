@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,8 @@ _CHAINER = {
     "avg_var": "running_var",
     "N": "num_batches_tracked",
 }
+#: Types of weights, and of counters.
+_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64)
 #: Most bytes per byte of an npz file; weights hardly compress.
 _UNPACKED_BYTES = 64
 
@@ -68,11 +72,13 @@ def import_dlshogi(
     weights = _read(path, part)
     try:
         config, interface, found = _convert(weights, activation)
+        network = build(config, interface)
     except KeyError as error:
         raise ModelFileError(f"{path}: no network of dlshogi's: {error} is missing") from error
-    except (ValueError, RuntimeError) as error:
+    except ValueError as error:
         raise ModelFileError(f"{path}: {error}") from error
-    network = build(config, interface)
+    except (RuntimeError, IndexError, TypeError) as error:
+        raise ModelFileError(f"{path}: no network of dlshogi's: its shapes don't fit") from error
     load_weights(network, found, path)
     features = _FEATURES[interface.inputs[1][0]]
     origin = {"imported_from": path.name}
@@ -84,7 +90,7 @@ def _read(path: Path, part: str) -> dict[str, Tensor]:
     try:
         if path.suffix == ".npz":
             return _read_npz(path)
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        content = _load(path)
     except OSError as error:
         raise ModelFileError(f"{path}: {error.strerror or error}") from error
     except pickle.UnpicklingError as error:
@@ -105,11 +111,34 @@ def _read(path: Path, part: str) -> dict[str, Tensor]:
     if not isinstance(chosen, Mapping):
         raise ModelFileError(f"{path}: no weights by name")
     # torch's AveragedModel holds the network as `module` and a counter.
-    return {
+    weights = {
         str(name).removeprefix("module."): tensor
         for name, tensor in chosen.items()
         if isinstance(tensor, Tensor) and name != "n_averaged"
     }
+    left = path.stat().st_size  # a view may repeat a few numbers without end
+    for name, tensor in weights.items():
+        is_dense = tensor.layout == torch.strided and not tensor.is_nested
+        if not is_dense or tensor.device.type != "cpu" or tensor.dtype not in _DTYPES:
+            raise ModelFileError(f"{path}: {name} isn't a plain tensor of real numbers")
+        left -= tensor.nbytes
+        if left < 0:
+            raise ModelFileError(f"{path}: its tensors claim more bytes than the file has")
+    return weights
+
+
+def _load(path: Path) -> Any:
+    """The content of a torch file. Raises whatever torch and zipfile raise for a damaged one."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as records:
+            entries = records.infolist()
+        if any(entry.filename.endswith("/constants.pkl") for entry in entries):
+            raise ValueError("a TorchScript program, not weights")
+        # torch doesn't compress tensors, but would unpack them to any size.
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+            raise ValueError("its tensors are compressed")
+    with warnings.catch_warnings(action="ignore"):
+        return torch.load(path, map_location="cpu", weights_only=True)
 
 
 def _read_npz(path: Path) -> dict[str, Tensor]:
@@ -182,8 +211,7 @@ def _convert(weights: Weights, activation: str) -> tuple[NetConfig, Interface, d
         names = [(f"l{2 * b + 2}", f"norm{2 * b + 2}") for b in range(blocks)]
         seconds = [(f"l{2 * b + 3}", f"norm{2 * b + 3}") for b in range(blocks)]
     else:
-        numbers = [int(m[1]) for name in weights if (m := re.match(r"blocks\.(\d+)\.", name))]
-        blocks = max(numbers, default=-1) + 1
+        blocks = len({m[1] for name in weights if (m := re.match(r"blocks\.(\d+)\.", name))})
         names = [(f"blocks.{b}.conv1", f"blocks.{b}.bn1") for b in range(blocks)]
         seconds = [(f"blocks.{b}.conv2", f"blocks.{b}.bn2") for b in range(blocks)]
     for block, pair in enumerate(zip(names, seconds, strict=True)):

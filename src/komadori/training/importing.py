@@ -84,13 +84,14 @@ def import_exported(path: Path | str, samples: Samples) -> Imported:
 
 
 def _read(path: Path) -> Any:
+    from komadori.inference.openvino_backend import read_model
+    from komadori.inference.protocol import ModelError
     from komadori.inference.without_telemetry import import_openvino
 
     try:
-        return import_openvino().Core().read_model(path)
-    except RuntimeError as error:
-        text = " ".join(str(error).split())
-        raise ModelFileError(f"{path}: not a model that OpenVINO reads: {text}") from None
+        return read_model(import_openvino().Core(), path)
+    except ModelError as error:
+        raise ModelFileError(str(error)) from None
 
 
 def _planes(card: ModelCard, samples: Samples) -> tuple[NDArray[Any], ...]:
@@ -165,9 +166,9 @@ def _module(node: str) -> str:
     """The name of the module that a node of the graph was traced in: "blocks.0.conv1" of
     "/network/blocks/blocks.0/conv1/Conv"."""
     parts = node.removesuffix("/WithoutBiases").removeprefix(f"/{_SCOPE}/").split("/")[:-1]
-    ends = [*parts[1:], ""]
+    afters = [*parts, ""][1:]
     return ".".join(
-        part for part, after in zip(parts, ends, strict=True) if not after.startswith(f"{part}.")
+        part for part, after in zip(parts, afters, strict=True) if not after.startswith(f"{part}.")
     )
 
 
