@@ -13,6 +13,7 @@
 
 #include "gil.h"
 #include "komadori/records/csa.h"
+#include "komadori/records/cut_file.h"
 #include "komadori/records/fixed_size.h"
 #include "komadori/records/hcpe3.h"
 #include "komadori/records/position_set.h"
@@ -392,6 +393,10 @@ void bind_records(nb::module_& m) {
         },
         "hcp"_a, nb::sig("def position_keys(hcp: " U8 ") -> " U64),
         "uint64 [N] from uint8 [N, 32]: equal positions (board, hands, turn) get equal keys.");
+
+    m.def("report_cut_files", komadori::report_cut_files,
+          "Name a mapped file that is cut while it is in use, and end the process with status 1, "
+          "instead of a bus error. No-op where that signal has another handler.");
 
     nb::class_<PositionSet>(m, "PositionSet", "A set of positions by a 64-bit hash of their hcp.")
         .def(nb::init<>())

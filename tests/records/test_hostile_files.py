@@ -331,3 +331,30 @@ def test_a_jkf_game_too_long_for_its_reader_is_an_error(tmp_path: Path) -> None:
     found = read_games(path)
     assert [game.usi_moves() for game in found] == [["7g7f", "3c3d"]]
     assert "a game of more than 10,000 moves" in str(found.skipped[0])
+
+
+_CUT_WHILE_READ = """
+import sys
+from pathlib import Path
+from komadori.records.files import content
+
+data = content(Path(sys.argv[1]))
+open(sys.argv[1], "r+b").truncate(4096)
+print("cut", flush=True)
+print(data[:4096].sum() >= 0, flush=True)
+print(data.sum())
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows lets nobody cut a mapped file")
+def test_a_file_that_is_cut_while_it_is_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a b\x1b[31m.psv"
+    path.write_bytes(bytes(1 << 20))
+    command = [sys.executable, "-c", _CUT_WHILE_READ, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout == "cut\nTrue\n"
+    shown = str(path).replace("\x1b", "?") if sys.platform == "linux" else "a file"
+    assert done.stderr == (
+        f"Error: {shown}: was cut, or can't be read any more, while it was in use\n"
+    )

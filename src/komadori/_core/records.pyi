@@ -58,6 +58,11 @@ def position_keys(hcp: numpy.typing.NDArray[numpy.uint8]) -> numpy.typing.NDArra
     uint64 [N] from uint8 [N, 32]: equal positions (board, hands, turn) get equal keys.
     """
 
+def report_cut_files() -> None:
+    """
+    Name a mapped file that is cut while it is in use, and end the process with status 1, instead of a bus error. No-op where that signal has another handler.
+    """
+
 class PositionSet:
     """A set of positions by a 64-bit hash of their hcp."""
 

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori import atomic
+from komadori._core.records import report_cut_files
 from komadori.records.errors import RecordError, Skipped
 
-__all__ = ["AtomicFile", "atomic_writer", "content", "plain_suffix"]
+__all__ = ["AtomicFile", "atomic_writer", "content", "map_file", "plain_suffix"]
 
 BUFFER_BYTES = 1 << 20
 #: Largest decompressed content held in memory; larger content goes to a temporary file.
@@ -52,7 +53,7 @@ def content(path: Path, faults: list[Skipped] | None = None) -> NDArray[np.uint8
         raise RecordError(f"{path}: a pipe; save its content to a file first")
     packer = _COMPRESSED.get(path.suffix.lower())
     if packer is None:
-        return np.empty(0, np.uint8) if path.stat().st_size == 0 else np.memmap(path, np.uint8, "r")
+        return np.empty(0, np.uint8) if path.stat().st_size == 0 else map_file(path)
     with tempfile.SpooledTemporaryFile(SPOOLED_BYTES) as spool:
         size, damage = _unpack(path, packer, spool)
         if damage is not None:
@@ -65,7 +66,14 @@ def content(path: Path, faults: list[Skipped] | None = None) -> NDArray[np.uint8
             return np.frombuffer(spool.read(), np.uint8)
         spool.rollover()
         spool.flush()
-        return np.memmap(cast(Any, spool)._file, np.uint8, "r")
+        return map_file(cast(Any, spool)._file)
+
+
+def map_file(file: Any, dtype: Any = np.uint8, shape: Any = None) -> NDArray[Any]:
+    """The array in a file, mapped read-only. If another program cuts the file meanwhile, the
+    process ends with a message (`report_cut_files`)."""
+    report_cut_files()
+    return np.memmap(file, dtype, "r", shape=shape)
 
 
 def _unpack(path: Path, packer: Any, target: IO[bytes]) -> tuple[int, Exception | None]:

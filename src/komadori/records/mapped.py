@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from komadori.atomic import sync_folder, write_text
 from komadori.json_file import read_table
 from komadori.records.errors import RecordError, Skipped
-from komadori.records.files import content
+from komadori.records.files import content, map_file
 from komadori.records.formats import guess_format
 from komadori.records.games import GameReader
 from komadori.records.sample_moves import SampleMoves, samples_with_moves
@@ -201,4 +201,4 @@ def _map(place: Path, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -
     wanted = int(np.prod(shape)) * dtype.itemsize
     if not path.exists() or path.stat().st_size != wanted:
         raise RecordError(f"{path}: missing or truncated; remove {place}")
-    return np.memmap(path, dtype, "r", shape=shape)
+    return map_file(path, dtype, shape)
