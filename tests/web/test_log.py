@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from komadori.web.serve import _without_trace_of_bad_text
+from komadori.web.serve import _is_of_the_server
 
 
 @pytest.mark.parametrize("error", [b"\xff", KeyError()])
@@ -20,5 +20,5 @@ def test_a_message_that_is_not_utf_8_has_no_traceback(error: bytes | KeyError) -
         error.decode()
     except (UnicodeDecodeError, KeyError):
         record = logging.LogRecord("uvicorn.error", 40, "", 0, "text", (), sys.exc_info())
-    assert _without_trace_of_bad_text(record)
+    assert _is_of_the_server(record)
     assert (record.exc_info is None) == isinstance(error, bytes)

@@ -125,6 +125,20 @@ def test_pages_that_vanish_print_nothing(tmp_path: Path) -> None:
     assert [line for line in output.splitlines() if line] == ["Ctrl-C ends it", "interrupted"]
 
 
+def test_clients_that_do_not_speak_http_print_nothing(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        host, port = server.host.split(":")
+        for junk in (b"\x16\x03\x01\x02\x00", b"GET / HTTP/1.1\r\nHost: \xff\r\nA\r\n\r\n"):
+            with socket.create_connection((host, int(port)), timeout=10) as client:
+                client.sendall(junk)
+                assert client.recv(100).startswith(b"HTTP/1.1 400 ")
+        server.process.terminate()
+        server.process.wait(10)
+        assert server.process.stdout is not None
+        output = server.process.stdout.read()
+    assert [line for line in output.splitlines() if line] == ["Ctrl-C ends it", "terminated"]
+
+
 def test_a_server_killed_during_an_analysis_loses_nothing(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         page = server.page()

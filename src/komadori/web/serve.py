@@ -32,6 +32,8 @@ BACKLOG = 32
 SHUTDOWN_TIMEOUT_S = 0.9
 #: From malloc.h.
 _M_ARENA_MAX = -8
+#: Uvicorn's warning of a client that doesn't speak HTTP, such as a scan of the network.
+_INVALID_REQUEST = "Invalid HTTP request received."
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def _limit_malloc_arenas() -> None:
 def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     _limit_malloc_arenas()
-    logging.getLogger("uvicorn.error").addFilter(_without_trace_of_bad_text)
+    logging.getLogger("uvicorn.error").addFilter(_is_of_the_server)
     # It warns of every message to a page whose connection has just been lost.
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     config = uvicorn.Config(
@@ -144,8 +146,11 @@ def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], N
     asyncio.run(server.serve(sockets=[address.listener]))
 
 
-def _without_trace_of_bad_text(record: logging.LogRecord) -> bool:
-    """Leave out the traceback of a message that isn't UTF-8: the client's error, not ours."""
+def _is_of_the_server(record: logging.LogRecord) -> bool:
+    """Leave out what is the client's error: the line on each request that is no HTTP, and the
+    traceback of a message that isn't UTF-8."""
+    if record.msg == _INVALID_REQUEST:
+        return False
     if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
         record.exc_info = None
     return True
