@@ -42,6 +42,18 @@ def parse_table(text: str | bytes | bytearray) -> dict[str, Any]:
     return table
 
 
+def check_version(version: Any, newest: int) -> int:
+    """Return a file's `format_version`; `newest` is the newest known. Raises ValueError."""
+    if type(version) is not int or version < 1:
+        found = repr(version)[:40]
+        raise ValueError(f"format_version is {found}, a number from 1 to {newest} is needed")
+    if version > newest:
+        raise ValueError(
+            f"format version {version}; this komadori reads up to {newest}, a newer one is needed"
+        )
+    return version
+
+
 def read_table(path: Path) -> dict[str, Any]:
     """Read a file with one JSON object.
 

@@ -53,6 +53,21 @@ def test_an_invalid_card_is_reported_in_one_line(change: dict[str, Any], tmp_pat
     assert str(tmp_path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        (None, "format_version is None, a number from 1 to 1 is needed"),
+        (0, "format_version is 0, a number from 1 to 1 is needed"),
+        (True, "format_version is True, a number from 1 to 1 is needed"),
+        (2, "format version 2; this komadori reads up to 1, a newer one is needed"),
+    ],
+)
+def test_the_version_of_a_card_is_checked(version: Any, expected: str) -> None:
+    with pytest.raises(ModelFileError) as caught:
+        ModelCard.from_json(CARD | {"format_version": version}, "card")
+    assert str(caught.value) == f"card: {expected}"
+
+
 @pytest.mark.parametrize("eval_coef", [float("nan"), float("inf"), 0.0, -1.0])
 def test_no_card_is_made_with_a_coefficient_that_could_not_be_read(eval_coef: float) -> None:
     with pytest.raises(ModelFileError, match="a positive number is needed"):

@@ -18,7 +18,7 @@ from typing import Any
 from torch import Tensor
 
 from komadori.atomic import atomic_writer
-from komadori.json_file import parse_json
+from komadori.json_file import check_version, parse_json
 from komadori.model_folder import CARD_FILE, WEIGHTS_FILE
 from komadori.nets.network import Interface, Network
 from komadori.nets.registry import FAMILIES, NetConfig, build, family_of, short_name
@@ -80,12 +80,10 @@ class ModelCard:
         """The inverse of `to_json`; errors name the file `where`. Raises ModelFileError."""
         if not isinstance(card, dict) or card.get("format") != "komadori-model":
             raise ModelFileError(f"{where}: not a komadori model card")
-        version = card.get("format_version")
-        if not isinstance(version, int) or version > FORMAT_VERSION:
-            raise ModelFileError(
-                f"{where}: format version {version}; this komadori reads up to "
-                f"{FORMAT_VERSION}, a newer one is needed"
-            )
+        try:
+            check_version(card.get("format_version"), FORMAT_VERSION)
+        except ValueError as error:
+            raise ModelFileError(f"{where}: {error}") from error
         try:
             net = dict(card["net"])
             family = FAMILIES.get(net.pop("family"))

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from komadori.atomic import sync_folder, write_text
-from komadori.json_file import parse_json, read_table
+from komadori.json_file import check_version, parse_json, read_table
 from komadori.model_folder import (
     CHECKPOINTS,
     WEIGHTS_FILE,
@@ -163,12 +163,10 @@ def read_progress(folder: Path) -> tuple[Progress, Config]:
         raise CheckpointError(f"{path}: not JSON: {error}") from error
     if not isinstance(state, dict) or state.get("format") != "komadori-checkpoint":
         raise CheckpointError(f"{path}: not a komadori checkpoint")
-    version = state.get("format_version")
-    if not isinstance(version, int) or version > FORMAT_VERSION:
-        raise CheckpointError(
-            f"{path}: format version {version}; this komadori reads up to {FORMAT_VERSION}, "
-            "a newer one is needed"
-        )
+    try:
+        version = check_version(state.get("format_version"), FORMAT_VERSION)
+    except ValueError as error:
+        raise CheckpointError(f"{path}: {error}") from error
     try:
         for name, size in state["files"].items():
             file = folder / name
