@@ -99,6 +99,21 @@ def test_diagrams_survive(tmp_path: Path, suffix: str) -> None:
     assert write_and_read(tmp_path / f"a.{suffix}", [game]) == [game]
 
 
+@pytest.mark.parametrize("suffix", ["csa", "kif", "ki2", "jkf", "usi"])
+@pytest.mark.parametrize("sfen", ["", "7nl/7k1/9/6S2/9/9/9/9/9 b 2G2r2b2g3s3n3l18p 1"])
+@pytest.mark.parametrize("plies", [(0, 0), (0, 2, 0, 2)])
+def test_games_without_a_move_stay_apart(
+    tmp_path: Path, suffix: str, sfen: str, plies: tuple[int, ...]
+) -> None:
+    """Such as the problems of a file, one position each."""
+    moves = ["G*2c", "2b3a"] if sfen else ["7g7f", "3c3d"]
+    games = [Game.from_usi(moves[:count], sfen or Board().sfen()) for count in plies]
+    back = write_and_read(tmp_path / f"a.{suffix}", games)
+    assert [(game.initial_sfen, game.usi_moves()) for game in back] == [
+        (game.initial_sfen, game.usi_moves()) for game in games
+    ]
+
+
 #: What programs write below a diagram for each turn, and how many moves led there.
 TURNS = {
     "{bod}": ("", ""),
@@ -508,10 +523,15 @@ def test_csa_in_any_encoding(tmp_path: Path, encoding: str) -> None:
 
 def test_shift_jis_can_be_written(tmp_path: Path) -> None:
     game = random_game(3)
-    for name in ("a.csa", "a.kif"):
+    for name in ("a.csa", "a.kif", "a.ki2"):
         write_games(tmp_path / name, [game], encoding="cp932")
-        assert "試験".encode("cp932") in (tmp_path / name).read_bytes()
-        assert read_games(tmp_path / name)[0] == game
+        data = (tmp_path / name).read_bytes()
+        assert "試験".encode("cp932") in data
+        assert name == "a.csa" or b"version=2.0 encoding=Shift_JIS" in data
+        (back,) = read_games(tmp_path / name)
+        if name == "a.ki2":
+            back.times_ms = game.times_ms
+        assert back == game
 
 
 CSA_ENDS = {
@@ -865,6 +885,17 @@ def test_a_line_of_usi_may_be_short(tmp_path: Path) -> None:
     assert games[3].end == End.MATE
     (skip,) = games.skipped
     assert path.read_bytes()[skip.offset :].startswith(b"position startpos moves 7g7f 7g7f")
+
+
+@pytest.mark.parametrize("prefix", ["", "sfen ", "position sfen "])
+def test_the_start_position_is_a_position_however_it_is_written(
+    tmp_path: Path, prefix: str
+) -> None:
+    path = tmp_path / "a.sfen"
+    path.write_text(f"{prefix}{Board().sfen()}\nresign\nposition\nmoves\nsfen\n")
+    games = read_games(path)
+    assert [(game.initial_sfen, len(game)) for game in games] == [(Board().sfen(), 0)]
+    assert len(games.skipped) == 4
 
 
 def test_a_bad_document_of_jkf_loses_only_itself(tmp_path: Path) -> None:

@@ -327,7 +327,7 @@ test('the sides of a handicap game have their Japanese names', () => {
   expect(sideText('winner', 'white', twoPieces)).toBe('White won');
 });
 
-test('a saved KIF file names its encoding and reads back as the same game', async () => {
+test('saved KIF and KI2 files name their encoding and read back as the same game', async () => {
   const tree = new GameTree();
   tree.name = 'mine';
   tree.addLine(tree.root, ['7g7f', '3c3d']);
@@ -338,10 +338,10 @@ test('a saved KIF file names its encoding and reads back as the same game', asyn
   await saveRecord('ki2');
   const [kif, ki2] = await Promise.all(blobs.map(blob => blob.text()));
   expect(kif.split('\n')[0]).toBe('#KIF version=2.0 encoding=UTF-8');
-  expect(ki2).not.toContain('#KIF');
-  const [read] = await readFiles([new File([kif], 'mine.kif')]);
-  expect(read.mainLine().slice(1).map(n => n.usi)).toEqual(['7g7f', '3c3d']);
-  openGames([read]);
+  expect(ki2.split('\n')[0]).toBe('#KI2 version=2.0 encoding=UTF-8');
+  const reads = await readFiles([new File([kif], 'mine.kif'), new File([ki2], 'mine.ki2')]);
+  for (const read of reads) expect(read.mainLine().slice(1).map(n => n.usi)).toEqual(['7g7f', '3c3d']);
+  openGames([reads[0]]);
   await saveRecord('kif');
   expect(await blobs[2].text()).toBe(kif);
   vi.restoreAllMocks();

@@ -375,6 +375,16 @@ test.each([
 });
 
 test.each([
+  ['KIF', '手数----指手---------消費時間--\n\n'],
+  ['KI2', ''],
+])('positions of %s without a move are games of their own', (format, below) => {
+  const diagram = (hand: string) =>
+    `後手の持駒：なし\n  ９ ８ ７ ６ ５ ４ ３ ２ １\n+---------------------------+\n${['| ・ ・ ・ ・ ・ ・ ・ ・v玉|', ...Array<string>(8).fill('| ・ ・ ・ ・ ・ ・ ・ ・ ・|')].map((rank, i) => rank + '一二三四五六七八九'[i]).join('\n')}\n+---------------------------+\n先手の持駒：${hand}\n先手番\n`;
+  const text = ['金', '銀二', ''].map(hand => `#${format} version=2.0 encoding=UTF-8\n${hand ? diagram(hand) : '手合割：平手\n'}${below}`).join('');
+  expect(readGames(text).map(game => game.initialSfen.split(' ')[2])).toEqual(['G', '2S', '-']);
+});
+
+test.each([
   ['２八歩(27)', 'illegal move at ply 3', ['8c8d']],
   ['９九歩(98)', 'not valid KIF: 3 ９九歩(98)', []],
 ])('a variation with the illegal move %s is told, and the others are kept', (move, reason, kept) => {

@@ -211,7 +211,7 @@ def _write_text(writer: Callable[[Game], str]) -> Callable[[Game, str], bytes]:
     def write(game: Game, encoding: str) -> bytes:
         text = writer(game)
         if encoding != "utf-8":
-            text = text.replace("encoding=UTF-8", "encoding=Shift_JIS")
+            text = text.replace("encoding=UTF-8", "encoding=Shift_JIS", 1)
         return text.encode(encoding, "replace")
 
     return write

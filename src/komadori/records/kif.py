@@ -96,21 +96,27 @@ class BadLineError(RecordError):
 
 
 def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Split a file into games: a header or a `#KIF` line after moves begins a new one.
+    """Split a file into games: a header after moves begins a new one, as does a `#KIF` line after
+    headers, a diagram or moves.
 
     Raises BadLineError after a game of more than MAX_LINES lines.
     """
     game: list[Line] = []
-    has_moves = False
+    has_headers = has_moves = False
     for line in lines:
         text = line.text.lstrip("\ufeff")
-        if has_moves and (_HEADER.match(text) or re.match(r"#\s*(KIF|KI2|-)", text)):
+        if (
+            _HEADER.match(text) or re.match(r"#\s*(KIF|KI2|-)", text)
+            if has_moves
+            else has_headers and re.match(r"#\s*(KIF|KI2)", text)
+        ):
             yield game
-            game, has_moves = [], False
+            game, has_headers, has_moves = [], False, False
         elif not has_moves and not _FILES.fullmatch(text):
             has_moves = bool(
                 _NUMBERED.match(text) or _KI2_MOVE.match(text) or text.startswith("まで")
             )
+        has_headers = has_headers or text.strip()[:1] not in ("", "#", "*", "&")
         game.append(line)
         if len(game) >= MAX_LINES:
             yield game
@@ -539,7 +545,8 @@ def _in_written_order(game: Game) -> Iterator[tuple[int, Game]]:
 def write_ki2(game: Game) -> str:
     """Write a game as KI2, which has no times, with its variations. Raises as `write_kif`."""
     game.check_variations()
-    return "\n".join([*_written_headers(game), *_ki2_lines(game, 0, _sides(game))]) + "\n"
+    lines = ["#KI2 version=2.0 encoding=UTF-8", *_written_headers(game)]
+    return "\n".join([*lines, *_ki2_lines(game, 0, _sides(game))]) + "\n"
 
 
 def _ki2_lines(game: Game, before: int, sides: tuple[str, str]) -> list[str]:

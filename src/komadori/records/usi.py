@@ -21,6 +21,7 @@ def read_game(line: str) -> Game:
     if words and words[0] == "position":
         del words[0]
     sfen = STARTPOS
+    has_position = bool(words) and (words[0] in ("startpos", "sfen") or "/" in words[0])
     if words and words[0] == "startpos":
         del words[0]
     elif words and words[0] == "sfen":
@@ -35,7 +36,7 @@ def read_game(line: str) -> Game:
         del words[0]
     row = _ENDS.get(words[-1]) if words else None
     moves = words[:-1] if row is not None else words
-    if not moves and sfen == STARTPOS and "startpos" not in line:
+    if not moves and not has_position:
         raise RecordError(f"not a position: {line[:24]!r}")
     try:
         game = Game.from_usi(moves, sfen)

@@ -80,13 +80,14 @@ export async function treeText(tree: GameTree, format: Format): Promise<string> 
 
 export const recordText = (format: Format): Promise<string> => treeText(game.value, format);
 
-/** Without this line Kifu for Windows reads a .kif file as Shift-JIS. */
-const KIF_ENCODING = '#KIF version=2.0 encoding=UTF-8\n';
+/** Without this line Kifu for Windows reads a .kif or .ki2 file as Shift-JIS. */
+const encodingOf = (format: Format): string =>
+  format === 'kif' || format === 'ki2' ? `#${format.toUpperCase()} version=2.0 encoding=UTF-8\n` : '';
 
 export async function saveRecord(format: Format): Promise<void> {
   const tree = game.value;
   const text = await recordText(format);
-  download(fileName(format), format === 'kif' ? KIF_ENCODING + text : text);
+  download(fileName(format), encodingOf(format) + text);
   saved(tree);
 }
 

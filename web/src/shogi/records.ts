@@ -109,19 +109,22 @@ function normalise(text: string): string {
 }
 
 /** Splits a text into games: CSA separates them by `/`; USI and SFEN have one per line, JKF too or an array; headers
- * after moves begin one of KIF and KI2. */
+ * after moves begin one of KIF and KI2, as does `#KIF` after headers or a diagram. */
 function splitGames(text: string): string[] {
   if (/^[[{]/.test(text)) return splitJson(text);
   const format = detectRecordFormat(text);
   if (format === RecordFormatType.CSA) return text.split(/^\/\s*$/m).filter(part => part.trim());
   if (format === RecordFormatType.USI || format === RecordFormatType.SFEN) return text.split(/\r?\n/).filter(l => l.trim());
   const games: string[][] = [[]];
+  let hasHeaders = false;
   let hasMoves = false;
   for (const line of text.split(/\r?\n/)) {
-    if (hasMoves && /^(?!まで|変化)([^\s*#&|+：:▲△☗☖▼▽][^\s*#&|+：:]*：|#\s*(KIF|KI2|-))/.test(line)) {
+    const begins = hasMoves ? /^(?!まで|変化)([^\s*#&|+：:▲△☗☖▼▽][^\s*#&|+：:]*：|#\s*(KIF|KI2|-))/ : /^#\s*(KIF|KI2)/;
+    if (hasHeaders && begins.test(line)) {
       games.push([]);
-      hasMoves = false;
+      hasHeaders = hasMoves = false;
     }
+    hasHeaders ||= /^\s*[^\s*#&]/.test(line);
     hasMoves ||= /^(\s*\d+\s+\S|[▲△☗☖▼▽]|まで)/.test(line);
     games.at(-1)!.push(line);
   }
