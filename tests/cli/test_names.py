@@ -107,3 +107,10 @@ def test_ladders_and_books_that_need_utf8_say_so(folder: Path) -> None:
     result = run("book", "show", book)
     assert result.exit_code == 1
     assert "a book's path must be UTF-8" in result.output
+
+
+@pytest.mark.parametrize("words", [("perft", "1", "--sfen"), ("mate",)])
+def test_a_position_that_is_no_text_is_refused(words: tuple[str, ...]) -> None:
+    result = run(*words, os.fsdecode(b"\xff/9 b - 1"))
+    assert result.exit_code == (1 if words == ("mate",) else 2)
+    assert "SFEN, character 1: expected a piece" in result.output

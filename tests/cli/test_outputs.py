@@ -121,6 +121,13 @@ def test_an_empty_ladder_leaves_the_old_file(tmp_path: Path) -> None:
     assert out.read_bytes() == before
 
 
+@pytest.mark.parametrize("line", ["records convert --to csa {games}", "export {folder}"])
+def test_an_empty_name_of_an_output_is_refused(line: str, games: Path, tmp_path: Path) -> None:
+    result = run(*line.format(games=games, folder=tmp_path).split(), "--out", "")
+    assert result.exit_code == 2
+    assert "Error: . is a folder; name a file for the output" in result.output
+
+
 def test_two_outputs_are_two_files(games: Path, tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     for other in (tmp_path / "b.csa", tmp_path / "x" / ".." / "b.csa"):

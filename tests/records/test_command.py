@@ -92,6 +92,28 @@ def test_a_kind_of_fault_keeps_its_apostrophes(tmp_path: Path) -> None:
     assert "1 x hcp can't hold a position without Black's king\n" in result.stderr
 
 
+def test_a_kind_of_fault_is_a_whole_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a.csa").write_text("P+11KI\nP-12OU\n+\n+1112KI\n")
+    heading = run("stats", tmp_path / "a.csa").stderr.splitlines()[1]
+    assert heading.endswith("is in check from 1a though it is the other side's move")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["convert {all} -o b.kif", "dedupe {all} -o b.hcpe", "split {all} --train b.csa --test c.csa"],
+)
+def test_the_file_without_games_is_named(line: str, csa: Path, tmp_path: Path) -> None:
+    positions = tmp_path / "positions.hcpe"
+    assert run("convert", csa, "-o", positions).exit_code == 0
+    words = line.split()
+    at = words.index("{all}")
+    outputs = [tmp_path / w if "." in w else w for w in words[at + 1 :]]
+    result = run(*words[:at], csa, positions, *outputs)
+    assert result.exit_code == 2
+    assert f"{positions} holds " in result.stderr
+    assert not [path for path in tmp_path.iterdir() if path.name[0] in "bc"]
+
+
 def test_variations_that_a_format_has_none_of_are_counted(tmp_path: Path) -> None:
     game = random_game(1, plies=4)
     game.variations[0] = [random_game(2, plies=2)]

@@ -91,3 +91,14 @@ def test_readers_can_be_sent_to_other_processes(tmp_path: Path) -> None:
     records.write_games(path, [records.Game.from_usi(["7g7f", "3c3d"])])
     reader = pickle.loads(pickle.dumps(records.GameReader(path)))
     assert [game.usi_moves() for game in reader] == [["7g7f", "3c3d"]]
+
+
+@pytest.mark.parametrize("load", [records.load_samples, records.load_sample_moves])
+def test_a_file_without_a_result_says_what_is_missing(tmp_path, load):
+    records.write_games(tmp_path / "a.usi", [records.Game.from_usi(["7g7f", "3c3d"])])
+    damaged = tmp_path / "b.csa"
+    damaged.write_text("PI\n+\n+1111OU\n")
+    with pytest.raises(records.RecordError, match=r"a\.usi: .*a game without a result has none"):
+        load(tmp_path / "a.usi")
+    with pytest.raises(records.RecordError, match=r"b\.csa: .*byte 5: ply 1: "):
+        load(damaged)

@@ -98,6 +98,8 @@ def command(
 
 def _kinds(output: Path, *beside: str) -> dict[Path, tuple[str, IsKind]]:
     """Return the expected kinds of the output and of its companion files, for `check_outputs`."""
+    if not output.name:
+        raise click.UsageError(f"{output} is a folder; name a file for the output")
     if output.suffix in beside:
         raise click.UsageError(f"{output}: {output.suffix} is for a file beside the model")
     is_model = begins_with(b"\x08") if output.suffix != ".xml" else begins_with(b"<?xml", b"<net")

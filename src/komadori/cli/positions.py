@@ -10,7 +10,8 @@ def board_of(text: str) -> Board:
 
     An SFEN may be followed by moves without the word `sfen`. Raises RulesError.
     """
-    words = text.split()
+    # Arguments may hold any bytes, the core takes text.
+    words = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").split()
     if words[:1] == ["position"]:
         del words[0]
     if words[:1] in (["startpos"], ["sfen"]):

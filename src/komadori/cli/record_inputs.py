@@ -40,6 +40,8 @@ class WriteError(click.ClickException):
 class Inputs:
     """One pass over the files: yields the selected items and counts the others.
 
+    path  the file that is being read
+
     A file or folder that can't be opened counts as skipped; the others are still read.
     """
 
@@ -57,6 +59,7 @@ class Inputs:
             raise click.UsageError(str(error)) from error
         if not self.files and not self.skipped:
             raise click.UsageError("the folders hold no files with a record format's suffix")
+        self.path = Path()
         self.format = find_format(format) if format else None
         self.selection = selection
         self.verbose = verbose
@@ -78,6 +81,7 @@ class Inputs:
             task = bar.add_task("reading", total=total)
             done = 0
             for path in self.files:
+                self.path = path
                 size = path.stat().st_size
 
                 def show(fraction: float, done: int = done, size: int = size) -> None:
@@ -101,7 +105,7 @@ class Inputs:
             if isinstance(item, Game):
                 yield item
             else:
-                self._refuse_positions()
+                raise click.UsageError(f"{self.path} holds positions, not games")
 
     def skip(self, game: Game, reason: str) -> None:
         """Count a game that was read but can't be used."""
@@ -109,9 +113,6 @@ class Inputs:
         path, offset = (source.path, source.offset) if source else (Path("-"), 0)
         self.skipped.append(Skipped(path, offset, offset, offset, reason))
         self.used -= 1
-
-    def _refuse_positions(self) -> None:
-        raise click.UsageError("this needs games; a file of positions is among the inputs")
 
     def _read(self, path: Path, show: Callable[[float], None]) -> Iterator[Game | Samples]:
         if self.format_of(path).holds_games:
@@ -190,7 +191,8 @@ def _kind(reason: str) -> str:
     # An apostrophe within a word is none of the quotation marks.
     reason = re.sub(r"(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"", "...", reason)
     reason = re.sub(r"^ply \d+: ", "", reason)
-    return re.sub(r"\b\d+\b", "N", reason).split(" in ")[0]
+    reason = re.sub(r"(is not legal) in .*", r"\1", reason)
+    return re.sub(r"\b\d+\b", "N", reason)
 
 
 def with_inputs(function: Callable[..., None]) -> Callable[..., None]:

@@ -89,7 +89,7 @@ class Output:
         if isinstance(item, Samples):
             if isinstance(self.writer, GameWriter):
                 raise click.UsageError(
-                    f"{self.format.name} stores games, but the files hold single positions, "
+                    f"{self.format.name} stores games, but {inputs.path} holds single positions, "
                     "which can't be joined to games"
                 )
             self.writer.write(item)
@@ -363,7 +363,7 @@ def dedupe(inputs: Inputs, output: Path, target: str | None, force: bool, by: st
         for item in inputs:
             if isinstance(item, Samples):
                 if by == "game":
-                    raise click.UsageError("the files hold positions: use --by position")
+                    raise click.UsageError(f"{inputs.path} holds positions: use --by position")
                 fresh = fresh_rows(item, seen)
                 repeats += len(item) - len(fresh)
                 written.write(inputs, fresh)

@@ -30,7 +30,14 @@ from komadori.records.files import content, map_file
 from komadori.records.formats import guess_format
 from komadori.records.games import GameReader
 from komadori.records.sample_moves import SampleMoves, samples_with_moves
-from komadori.records.samples import SampleReader, Samples, few_games, load_samples, samples_of
+from komadori.records.samples import (
+    SampleReader,
+    Samples,
+    few_games,
+    load_samples,
+    no_samples,
+    samples_of,
+)
 from komadori.wording import names_arguments, what_is_wrong
 
 FORMAT_VERSION = 2
@@ -153,7 +160,7 @@ def _write(sources: list[Path], folder: Path, with_moves: bool) -> tuple[int, li
                     moves = int(first[-1])
                 rows += len(part)
             if rows == before:
-                raise RecordError(f"{path}: no game with samples")
+                raise no_samples(path, skipped)
             games = last + 1
     return rows, skipped
 

@@ -16,7 +16,7 @@ from komadori.records.files import content
 from komadori.records.formats import guess_format
 from komadori.records.game import Game
 from komadori.records.games import GameReader
-from komadori.records.samples import Samples, few_games
+from komadori.records.samples import Samples, few_games, no_samples
 from komadori.wording import names_arguments
 
 __all__ = ["SampleMoves", "load_sample_moves", "samples_with_moves", "to_hcpe3"]
@@ -127,7 +127,7 @@ def load_sample_moves(
             samples.game += games
             parts.append((samples, moves))
         if len(parts) == before:
-            raise RecordError(f"{path}: no game with samples")
+            raise no_samples(Path(path), skipped)
         games = int(parts[-1][0].game[-1]) + 1
     if not parts:
         raise RecordError("no record files given")

@@ -332,6 +332,13 @@ def _load_file(path: Path) -> Samples:
         samples.skipped = reader.skipped
     samples.skipped += damage
     if not len(samples):
-        detail = f" ({samples.skipped[0]})" if samples.skipped else ""
-        raise RecordError(f"{path}: no game with samples{detail}")
+        raise no_samples(path, samples.skipped)
     return samples
+
+
+def no_samples(path: Path, skipped: Iterable[Skipped]) -> RecordError:
+    """The error of a file without a sample: names its first fault, or what a game needs."""
+    why = next(
+        (str(one) for one in skipped if one.path == path), "a game without a result has none"
+    )
+    return RecordError(f"{path}: no game with samples ({why})")
