@@ -176,6 +176,10 @@ def test_random_openings_are_quiet_different_and_repeatable() -> None:
 def test_impossible_openings_are_refused() -> None:
     with pytest.raises(arena.OpeningError, match="only 30 of 31"):
         arena.random_openings(31, 1)
+    attempts = []
+    with pytest.raises(arena.OpeningError, match="only 0 of 500"):
+        arena.random_openings(500, 2, is_fair=lambda board: bool(attempts.append(board)))
+    assert len(attempts) == 1000  # not that many for each of the 500
 
 
 @pytest.mark.parametrize(

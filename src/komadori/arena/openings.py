@@ -74,7 +74,7 @@ def random_openings(
     attempts = 0
     while len(openings) < count:
         attempts += 1
-        if attempts > MAX_ATTEMPTS * (count + 1):
+        if attempts > MAX_ATTEMPTS * (count + 1 if openings else 1):
             raise OpeningError(f"only {len(openings)} of {count} openings of {plies} plies found")
         board = Opening(sfen).board()
         for _ in range(plies):

@@ -86,7 +86,7 @@ def command() -> None:
 @_RESULTS
 def list_(names: tuple[str, ...], folder: Path, results: Path) -> None:
     """List the experiments, or the variants of the named ones, and how many of their runs are
-    finished with the current settings.
+    finished with the current settings, whatever the number of positions.
     """
     from rich.table import Table
 
