@@ -259,7 +259,7 @@ RESUMES = "the same command resumes"
 STARTS_OVER = "nothing was saved; the same command starts over"
 #: Every command whose folder can be resumed: what it says before anything is saved, and after.
 RESUMABLE = {
-    "quickstart -o out": (RESUMES, RESUMES),
+    "quickstart -o out": (STARTS_OVER, RESUMES),
     "train resnet5x64 --data games.csa -o out": (
         STARTS_OVER,
         "resume with: komadori train CONFIG --data games.csa -o out --resume",
@@ -308,7 +308,8 @@ def test_an_early_interrupt_says_how_to_resume(
     write_games(tmp_path / "games.csa", list(islice(GameReader(sample_path()), 1)))
     (tmp_path / "nn.bin").touch()
     if is_saved:
-        checkpoint_path(tmp_path / "out", 1).mkdir(parents=True)
+        for run in ("out", "out/training"):
+            checkpoint_path(tmp_path / run, 1).mkdir(parents=True)
         (tmp_path / "out" / LEARNER_STATE).touch()
     group.get_command(click.Context(group), words.split()[0])  # imports the command's module
     with monkeypatch.context() as patch:
