@@ -147,8 +147,8 @@ def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], N
 
 
 def _is_of_the_server(record: logging.LogRecord) -> bool:
-    """Leave out what is the client's error: the line on each request that is no HTTP, and the
-    traceback of a message that isn't UTF-8."""
+    """Leave out errors of the client: the line per request that isn't HTTP, and the traceback of a
+    message that isn't UTF-8."""
     if record.msg == _INVALID_REQUEST:
         return False
     if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
