@@ -221,6 +221,59 @@ def test_values_of_another_shape(model: Path, tmp_path: Path, backend: str) -> N
         load(tmp_path / "wide.onnx", backend=backend)
 
 
+def _in_place_of_value(model: Path, node: Any, *constants: tuple[str, np.ndarray]) -> Any:
+    """The model with its value computed by `node` from "v", the value before, and constants."""
+    proto = onnx.load(model)
+    for other in proto.graph.node:
+        for number, name in enumerate(other.output):
+            if name == "output_value":
+                other.output[number] = "v"
+    for name, array in constants:
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    proto.graph.node.append(node)
+    return proto
+
+
+def _loop(model: Path, iterations: int) -> Any:
+    helper, numbers = onnx.helper, onnx.TensorProto
+    ports = (("i", numbers.INT64, []), ("go", numbers.BOOL, []), ("x", numbers.FLOAT, None))
+    after = (("going", numbers.BOOL, []), ("y", numbers.FLOAT, None))
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["going"]), helper.make_node("Neg", ["x"], ["y"])],
+        "body",
+        [helper.make_tensor_value_info(*port) for port in ports],
+        [helper.make_tensor_value_info(*port) for port in after],
+    )
+    node = helper.make_node("Loop", ["trips", "true", "v"], ["output_value"], body=body)
+    trips = ("trips", np.array(iterations, np.int64))
+    return _in_place_of_value(model, node, trips, ("true", np.array(True)))
+
+
+def test_graphs_that_would_run_forever_are_refused(model: Path, tmp_path: Path) -> None:
+    onnx.save(_loop(model, 2), tmp_path / "short.onnx")
+    x = planes(3)
+    np.testing.assert_allclose(
+        evaluate(load(tmp_path / "short.onnx", backend="openvino"), *x)[1],
+        evaluate(load(model, backend="openvino"), *x)[1],
+        atol=1e-6,
+    )
+    onnx.save(_loop(model, 1 << 60), tmp_path / "long.onnx")
+    with pytest.raises(ModelError, match=r"long\.onnx: a loop of 1,152,921,504,606,846,976 iter"):
+        load(tmp_path / "long.onnx", backend="openvino")
+    node = onnx.helper.make_node("Expand", ["v", "shape"], ["output_value"])
+    shape = np.array([1, 20_000_000_000], np.int64)
+    onnx.save(_in_place_of_value(model, node, ("shape", shape)), tmp_path / "large.onnx")
+    with pytest.raises(ModelError, match=r"large\.onnx: .*\[N, 20000000000\], not"):
+        load(tmp_path / "large.onnx", backend="openvino")
+    hidden = onnx.load(tmp_path / "large.onnx")
+    hidden.graph.node[-1].output[0] = "wide"
+    mean = onnx.helper.make_node("ReduceMean", ["wide"], ["output_value"], axes=[1], keepdims=1)
+    hidden.graph.node.append(mean)
+    onnx.save(hidden, tmp_path / "hidden.onnx")
+    with pytest.raises(ModelError, match=r"a tensor of 20,000,000,000 elements per position"):
+        load(tmp_path / "hidden.onnx", backend="openvino")
+
+
 def test_onnxruntime_needs_a_free_batch(model: Path, tmp_path: Path) -> None:
     proto = onnx.load(model)
     for port in proto.graph.input:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,7 @@ class OpenVinoEvaluator(Described):
         ran_at = "int8" if _is_int8(model) else precision
         try:
             _set_batch(model, 1, signature)
+            check_work(path, model)
             max_batch = max_batch or suited_batch(multiply_adds(model), ran_at)
             _set_batch(model, max_batch, signature)
             self._compiled = core.compile_model(
@@ -262,6 +264,46 @@ def read_model(core: Any, path: Path) -> Any:
         raise _not_utf8(path) from None
     except RuntimeError as error:
         raise ModelError(f"{path}: not a model that OpenVINO reads: {_brief(error)}") from None
+
+
+#: The most iterations of a graph's loops, and the most elements of one of its tensors per position:
+#: far more than networks for play need.
+_MAX_ITERATIONS = 10_000
+_MAX_ELEMENTS = 1 << 28
+
+
+def check_work(path: Path, model: Any) -> None:
+    """Raise ModelError for a graph that would run forever or fill the memory, where its operations
+    say so beforehand."""
+    _check_work(path, model, 1)
+
+
+def _check_work(path: Path, model: Any, iterations: int) -> None:
+    for node in model.get_ops():
+        kind = node.get_type_name()
+        if kind == "If":
+            _check_work(path, node.get_then_body(), iterations)
+            _check_work(path, node.get_else_body(), iterations)
+        for output in node.outputs():
+            shape = output.get_partial_shape()
+            if shape.rank.is_dynamic:
+                continue
+            elements = math.prod(size.get_min_length() for size in shape)
+            if elements > _MAX_ELEMENTS:
+                raise ModelError(
+                    f"{path}: a tensor of {elements:,} elements per position ({kind}); at most "
+                    f"{_MAX_ELEMENTS:,} are computed"
+                )
+        if kind in ("Loop", "TensorIterator"):
+            own = node.get_num_iterations()
+            if own < 0:
+                raise ModelError(f"{path}: a loop whose number of iterations isn't fixed")
+            if own * iterations > _MAX_ITERATIONS:
+                raise ModelError(
+                    f"{path}: a loop of {own * iterations:,} iterations; at most "
+                    f"{_MAX_ITERATIONS:,} are run"
+                )
+            _check_work(path, node.get_function(), max(own, 1) * iterations)
 
 
 def _not_utf8(path: Path) -> ModelError:

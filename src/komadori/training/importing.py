@@ -84,12 +84,14 @@ def import_exported(path: Path | str, samples: Samples) -> Imported:
 
 
 def _read(path: Path) -> Any:
-    from komadori.inference.openvino_backend import read_model
+    from komadori.inference.openvino_backend import check_work, read_model
     from komadori.inference.protocol import ModelError
     from komadori.inference.without_telemetry import import_openvino
 
     try:
-        return read_model(import_openvino().Core(), path)
+        model = read_model(import_openvino().Core(), path)
+        check_work(path, model)
+        return model
     except ModelError as error:
         raise ModelFileError(str(error)) from None
 
