@@ -169,6 +169,17 @@ describe('records', () => {
     expect(() => readGames(diagram.join('\n').replace(count, '99'))).toThrow('持駒：角　歩99');
   });
 
+  test.each(['  ９ ８ ７ ６ ５ ４ ３ ２ １', '  9 8 7 6 5 4 3 2 1', '   9  8  7  6  5  4  3  2  1 ', ''])('a diagram below the files %j', files => {
+    const empty = '| ・ ・ ・ ・ ・ ・ ・ ・ ・|';
+    const rows = ['| ・ ・ ・ ・v玉 ・ ・ ・ ・|一', ...[...'二三四五六七八'].map(rank => empty + rank), '| ・ ・ ・ ・ 玉 ・ ・ ・ ・|九'];
+    const diagram = ['後手の持駒：なし', ...(files ? [files] : []), '+-+', ...rows, '+-+', '先手の持駒：金', '先手番', ''].join('\n');
+    for (const move of ['   1 ５八玉(59)\n', '▲５八玉\n', '']) {
+      const games = readGames(diagram + move);
+      expect(games.map(game => game.initialSfen)).toEqual(['4k4/9/9/9/9/9/9/9/4K4 b G 1']);
+      expect(usis(games[0])).toEqual(move ? ['5i5h'] : []);
+    }
+  });
+
   test('bare moves and the URL of a position', () => {
     expect(usis(readGames('7g7f 3c3d 8h2b+')[0])).toEqual(['7g7f', '3c3d', '8h2b+']);
     expect(readGames('https://lishogi.org/analysis/4k4/9/4P4/9/9/9/9/9/4K4_b_G_1')[0].initialSfen).toContain('4k4/9/4P4/9/9/9/9/9/4K4 b G');

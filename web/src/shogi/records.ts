@@ -101,11 +101,17 @@ const BARE_MOVES = /^([1-9][a-i][1-9][a-i]\+?|[PLNSGBR]\*[1-9][a-i])(\s+|$)/;
 /** An SFEN in a URL, with underscores for spaces, such as lishogi's analysis board. */
 const SFEN_IN_URL = /^https?:\/\/\S*?\/((?:[1-9a-zA-Z+]+\/){8}[1-9a-zA-Z+]+)[_ ]([bw])[_ ]([-0-9a-zA-Z]+)/;
 
-/** Rewrites bare moves and URLs as USI and SFEN; returns other text unchanged. */
+/** The files above a diagram. */
+const FILES = '  ９ ８ ７ ６ ５ ４ ３ ２ １';
+const GAP = '[ \\t\\u3000]*';
+/** The same in digits of either width: narrow ones would be a move. */
+const FILES_LINE = new RegExp(`^${GAP}${[...'987654321'].map(file => `[${file}${String.fromCharCode(0xff10 + Number(file))}]`).join(GAP)}${GAP}$`, 'gm');
+
+/** Rewrites bare moves and URLs as USI and SFEN, and the files above a diagram as tsshogi reads them. */
 function normalise(text: string): string {
   if (BARE_MOVES.test(text)) return `position startpos moves ${text}`;
   const sfen = /^https?:\/\/\S+$/.test(text) && SFEN_IN_URL.exec(decodeURI(text));
-  return sfen ? `sfen ${sfen.slice(1).join(' ')} 1` : text;
+  return sfen ? `sfen ${sfen.slice(1).join(' ')} 1` : text.replace(FILES_LINE, FILES);
 }
 
 /** Splits a text into games: CSA separates them by `/`; USI and SFEN have one per line, JKF too or an array; headers
