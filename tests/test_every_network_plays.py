@@ -106,7 +106,8 @@ def export(
         folder = tmp_path_factory.mktemp("network")
         result = training.train(CONFIGS[name], samples, None, folder / "run")
         path = folder / f"{name.replace('/', '-')}.onnx"
-        training.export(result.checkpoint, path).card_path.unlink()
+        training.export(result.checkpoint, path)
+        path.with_suffix(".json").unlink()
         return path
 
     return made

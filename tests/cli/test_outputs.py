@@ -4,6 +4,7 @@ full output is named."""
 from __future__ import annotations
 
 import lzma
+import os
 import subprocess
 import sys
 import tempfile
@@ -171,6 +172,32 @@ def test_a_pipe_gets_the_records_alone(games: Path, capfd: pytest.CaptureFixture
     assert out.splitlines() == lines
     assert "3 games, 9 plies" in result.stderr
     assert len(read_games(games)) == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no named pipes")
+@pytest.mark.parametrize(
+    ("line", "head"),
+    [
+        ("records dedupe {games} -o {out}", b"V2.2"),
+        ("records split {games} --ratio 0.5 --train {out} --test {other}", b"V2.2"),
+        ("records sample {out} --games 1", b"V2.2"),
+        ("book make {games} --min-count 1 -o {out}", b"#YANEURAOU-DB2016"),
+    ],
+)
+def test_messages_stay_out_of_the_output_stream(
+    line: str, head: bytes, games: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "pipe.csa"
+    os.mkfifo(out)
+    reader = os.open(out, os.O_RDONLY | os.O_NONBLOCK)  # the pipe's buffer is larger than the data
+    try:
+        result = run(*line.format(games=games, out=out, other=tmp_path / "other.csa").split())
+        assert result.exit_code == 0, result.output
+        assert os.read(reader, 1 << 16).startswith(head)
+    finally:
+        os.close(reader)
+    assert not result.stdout
+    assert result.stderr
 
 
 def test_a_report_replaces_no_page_of_others(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 import errno
 import json
+import os
 import resource
 import signal
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -54,6 +56,21 @@ def test_names_shapes_and_card(model, tmp_path):
     assert card == json.loads((tmp_path / "m.json").read_text())
     assert card["name"] == "toy"
     assert nets.ModelCard.from_json(card, "m.json").net == nets.ResNetConfig(1, 8)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no named pipes")
+def test_a_pipe_gets_the_model_and_no_card_beside_it(model, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    words = ["export", str(model), "--name", "toy", "-o", str(pipe)]
+    with ThreadPoolExecutor(1) as pool:
+        data = pool.submit(pipe.read_bytes)
+        done = CliRunner().invoke(group, words)
+    assert done.exit_code == 0, done.output
+    assert not done.stdout
+    graph = onnx.load_from_string(data.result())
+    assert json.loads({p.key: p.value for p in graph.metadata_props}["komadori"])["name"] == "toy"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "pipe"]
 
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "openvino"])

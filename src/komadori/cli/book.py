@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from komadori.atomic import is_stream
 from komadori.cli.console import say
 from komadori.cli.outputs import begins_with, check_outputs, force_option
 from komadori.cli.record_inputs import Inputs, with_inputs
@@ -74,7 +75,8 @@ def make(
         )
     positions, moves = write_book(output, entries)
     counts = counted(positions, "position"), counted(moves, "move")
-    say(f"wrote {output}: {', '.join(counts)} of {counted(maker.games, 'game')}")
+    what = f"{', '.join(counts)} of {counted(maker.games, 'game')}"
+    say(f"wrote {output}: {what}", err=is_stream(output))
 
 
 @command.command()

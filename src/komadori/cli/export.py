@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from komadori.atomic import is_stream
 from komadori.cli.console import say
 from komadori.cli.given import first_given
 from komadori.cli.outputs import IsKind, begins_with, check_outputs, exclusive, force_option
@@ -135,11 +136,14 @@ def _export_onnx(source: Path, output: Path, name: str, *, is_temporary: bool = 
         if is_temporary and isinstance(error, OSError):
             raise  # of a file that the user didn't name
         raise click.ClickException(str(error)) from error
+    to_stderr = is_stream(output)
     if not is_temporary:
-        say(f"wrote {result.path} and its card {result.card_path}")
+        card = "" if result.card_path is None else f" and its card {result.card_path}"
+        say(f"wrote {result.path}{card}", err=to_stderr)
     say(
         f"largest difference between torch and {result.checked_with}: "
-        f"policy {result.policy_difference:.1e}, value {result.value_difference:.1e}"
+        f"policy {result.policy_difference:.1e}, value {result.value_difference:.1e}",
+        err=to_stderr,
     )
 
 

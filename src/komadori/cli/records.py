@@ -147,8 +147,9 @@ def _writing(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
                     f"{output.path} would be empty: no position of the games is trained on; "
                     "nothing was written"
                 )
+    to_stderr = any(is_stream(output.path) for output in outputs)
     for output in outputs:
-        say(output.summary(), err=is_stream(output.path))
+        say(output.summary(), err=to_stderr)
         if output.variations_left_out:
             left_out = counted(output.variations_left_out, "variation")
             say(f"{left_out} left out: {output.format.name} has none", err=True)
@@ -316,7 +317,8 @@ def split(
                 "nothing was written"
             )
     what = "dropped" if disjoint else "shared: --disjoint drops them"
-    say(f"{shared:,} of the {total:,} positions for tests are in the training part, {what}")
+    common = f"{shared:,} of the {total:,} positions for tests are in the training part"
+    say(f"{common}, {what}", err=is_stream(train) or is_stream(test))
 
 
 def _games_of(samples: Samples, first: int) -> list[tuple[int, Game | Samples]]:
@@ -380,7 +382,7 @@ def dedupe(inputs: Inputs, output: Path, target: str | None, force: bool, by: st
             else:
                 repeats += 1
         inputs.exit_if_empty()
-    say(f"{counted(repeats, f'duplicate {by}')} dropped")
+    say(f"{counted(repeats, f'duplicate {by}')} dropped", err=is_stream(output))
 
 
 @command.command()

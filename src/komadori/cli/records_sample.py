@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from komadori.atomic import is_stream
 from komadori.cli.console import say
 from komadori.wording import counted
 
@@ -22,7 +23,7 @@ def sample(output: Path, games: int | None, force: bool) -> None:
     """
     from komadori import records
 
-    if output.exists() and not force:
+    if output.exists() and not is_stream(output) and not force:
         raise click.ClickException(f"{output} exists; --force replaces it")
     bundled = islice(iter(records.GameReader(records.sample_path())), games)
     try:
@@ -34,4 +35,4 @@ def sample(output: Path, games: int | None, force: bool) -> None:
                     count += 1
     except (records.RecordError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    say(f"{output}: {counted(count, 'game')}")
+    say(f"{output}: {counted(count, 'game')}", err=is_stream(output))

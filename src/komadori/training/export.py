@@ -7,6 +7,7 @@ is dynamic. The model card is in the metadata under `komadori` and in `NAME.json
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import warnings
@@ -19,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from komadori.atomic import atomic_writer
+from komadori.atomic import atomic_writer, is_stream
 from komadori.inference.without_telemetry import import_onnxruntime
 from komadori.nets import ModelCard, Network, load_model
 from komadori.training.checkpoint import resolve
@@ -41,7 +42,8 @@ class ExportResult:
     """Largest absolute differences from torch, and the runtime that was compared."""
 
     path: Path
-    card_path: Path
+    card_path: Path | None
+    """None if the model was written to a stream."""
     policy_difference: float
     value_difference: float
     checked_with: str
@@ -63,8 +65,8 @@ class ForPlay(nn.Module):
 def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportResult:
     """Write the network of a run, checkpoint or model folder as ONNX and compare it with torch.
 
-    Batch norms are folded into the convolutions. Raises ExportError, and writes nothing, if the
-    outputs differ by more than `TOLERANCE`.
+    Batch norms are folded into the convolutions. A pipe or device gets no card beside it. Raises
+    ExportError, and writes nothing, if the outputs differ by more than `TOLERANCE`.
     """
     path = Path(path)
     network, card = load_model(resolve(Path(source)))
@@ -82,10 +84,12 @@ def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportRes
             f"{path}: {checked_with} differs from torch by {policy:.2g} in the policy, "
             f"{value:.2g} in the value"
         )
-    card_path = path.with_suffix(".json")
-    with atomic_writer(card_path) as card_file:
-        card_file.write((json.dumps(card.to_json(), indent=2) + "\n").encode())
-        card_file.flush()  # a full disk leaves an old model and its card
+    card_path = None if is_stream(path) else path.with_suffix(".json")
+    with contextlib.ExitStack() as stack:
+        if card_path is not None:
+            card_file = stack.enter_context(atomic_writer(card_path))
+            card_file.write((json.dumps(card.to_json(), indent=2) + "\n").encode())
+            card_file.flush()  # a full disk leaves an old model and its card
         with atomic_writer(path) as file:
             file.write(data)
     return ExportResult(path, card_path, policy, value, checked_with)
