@@ -69,6 +69,41 @@ def test_compiled_code_does_not_keep_a_command(number: signal.Signals) -> None:
     assert seconds < 5  # on a loaded machine; far below a second on an idle one
 
 
+_AGAIN = """
+import os, signal, sys
+from pathlib import Path
+from komadori.cli import _group, interrupt
+import click
+
+def press(text=""):
+    os.kill(os.getpid(), signal.SIGINT)
+    return text
+
+@click.command()
+def again():
+    interrupt.hint(lambda: press("kept"))
+    press()
+
+_group._LazyGroup.get_command = lambda *_: again
+if sys.argv[1] == "at the start":
+    Path.cwd = press
+elif sys.argv[1] == "in the message":
+    say = _group.say
+    _group.say = lambda text, err: say(press(text), err=err)
+_group.run(["again"])
+"""
+
+
+@pytest.mark.parametrize("moment", ["at the start", "while it ends", "in the message"])
+def test_a_signal_at_any_moment_gives_one_message(moment: str) -> None:
+    """Ctrl-C pressed several times raised KeyboardInterrupt outside of the handler of the first."""
+    done = subprocess.run(
+        [sys.executable, "-c", _AGAIN, moment], capture_output=True, text=True, timeout=60
+    )
+    message = "interrupted" if moment == "at the start" else "interrupted; kept"
+    assert (done.returncode, done.stderr.strip()) == (130, message)
+
+
 _STUCK = """
 import sys, time, threading
 from pathlib import Path

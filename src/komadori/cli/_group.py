@@ -190,6 +190,8 @@ def _error_line(text: str) -> str:
 
 
 def _end(text: str, status: int) -> NoReturn:
+    if status in (130, 143):
+        interrupt.ignore_further()
     say(text, err=True)
     sys.exit(status)
 
@@ -258,21 +260,30 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
         # File names may not be UTF-8, and terminals may not support all characters.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    interrupt.install()
-    try:
-        Path.cwd()
-    except OSError:
-        _end("Error: the current folder has been deleted", 1)
     status: Any = 0
     try:
+        interrupt.install()
+        status = _run_group(arguments)
+        if status in (130, 143):
+            # Running threads and engines must not keep the process alive.
+            interrupt.finish()
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError):
+                    stream.flush()
+            os._exit(status)
+    except KeyboardInterrupt:  # before the command began, or again while it ended
+        interrupt.leave()
+    sys.exit(status)
+
+
+def _run_group(arguments: Sequence[str] | None) -> Any:
+    """Run the command line; return its exit status."""
+    try:
+        try:
+            Path.cwd()
+        except OSError:
+            _end("Error: the current folder has been deleted", 1)
         group(list(arguments) if arguments is not None else None, prog_name="komadori")
     except SystemExit as end:
-        status = end.code
-    if status in (130, 143):
-        # Running threads and engines must not keep the process alive.
-        interrupt.finish()
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError):
-                stream.flush()
-        os._exit(status)
-    sys.exit(status)
+        return end.code
+    return 0

@@ -16,10 +16,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from komadori import atomic
-from komadori.cli import leave
+from komadori.cli import leave as leave_early
 from komadori.wording import on_one_line
 
 T = TypeVar("T")
@@ -34,6 +34,8 @@ _last_signal = signal.SIGINT
 _hint: str | Callable[[], str] = ""
 _handled, _is_over = threading.Event(), threading.Event()
 _is_raised = False
+#: Whether the command is ending because of a signal; further ones change nothing.
+_is_leaving = False
 #: Whether the signal was delivered as an event; the process isn't killed then before `_grace_s`.
 _is_graceful = False
 #: Time limit of that work, and whether it has ended.
@@ -84,7 +86,7 @@ def _current_hint() -> str:
 def install() -> None:
     """Install signal handlers; signals ignored by the caller's shell stay ignored."""
     for number in _SIGNALS:
-        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, leave):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, leave_early):
             signal.signal(number, _interrupt)
     reader, writer = socket.socketpair()
     writer.setblocking(False)
@@ -95,6 +97,18 @@ def install() -> None:
 def finish() -> None:
     """Stop the watchdog; call when the command has ended."""
     _is_over.set()
+
+
+def ignore_further() -> None:
+    """Let signals raise nothing from now on: Ctrl-C pressed again must not break the message."""
+    global _is_leaving
+    _is_leaving = True
+
+
+def leave() -> NoReturn:
+    """End the process with the signal's message and status."""
+    ignore_further()
+    _force()
 
 
 @contextlib.contextmanager
@@ -170,6 +184,8 @@ def was_raised() -> bool:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     global _is_raised
+    if _is_leaving:
+        return
     _record(number)
     if _is_importing(frame):
         for stream in (sys.stdout, sys.stderr):
@@ -206,7 +222,7 @@ def _watch(reader: socket.socket, _writer: socket.socket) -> None:
             _force()
 
 
-def _force() -> None:
+def _force() -> NoReturn:
     atomic.discard_unfinished()
     text = on_one_line(_sentence(_current_hint())) + "\n"
     with contextlib.suppress(OSError, ValueError):
