@@ -234,6 +234,24 @@ def test_sequential_halving_spends_its_playouts_on_the_best() -> None:
     assert choice.candidates[0][0] == choice.best16 or choice.best16 in most
 
 
+def test_sequential_halving_needs_no_memory_for_its_playouts() -> None:
+    """The plan of a round was a list of its playouts: 10 GB for a thousand million of them."""
+    settings = SelfPlaySettings(playouts=10**20, full_fraction=1.0)
+    evaluator = load("uniform", max_batch=1)
+    tree = Tree(4 << 20, tree_options(settings.search_options()))
+    tree.add_root()
+    tree.set_root(0, Board())
+    batch = slot_batches(evaluator)[0]
+    root = GumbelRoot(tree, settings, np.random.default_rng(1), 0, True)
+    assert root.next_move() == 0
+    assert tree.collect(0, batch, 1, 1, 0)
+    evaluator.start(0, 1)
+    tree.expand(batch, *evaluator.wait(0))
+    planned = [root.next_move() for _ in range(64)]
+    assert len(set(planned)) == settings.gumbel_moves
+    assert planned[:16] == planned[16:32]
+
+
 def test_the_improved_policy_is_the_paper_s() -> None:
     """pi' = softmax(logits + sigma(completed q)) with the mixed value for what wasn't visited."""
     tree, root = searched(

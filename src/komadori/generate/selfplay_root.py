@@ -8,8 +8,10 @@ Gumbel", ICLR 2022).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import Protocol
 
 import numpy as np
@@ -163,18 +165,20 @@ class GumbelRoot:
         self._gumbel: NDArray[np.float64] = np.empty(0)
         self._considered: list[int] = []
         """Indices of the moves not yet eliminated."""
-        self._plan: list[int] = []
-        """Root moves of the planned playouts, the next one last."""
+        self._plan: Iterator[int] = iter(())
+        """Root moves of the planned playouts."""
 
     def next_move(self) -> int | None:
         if not self._moves:
             if not self._tree.root_visits(0):
                 return 0
             self._sample()
-        if not self._plan and not self._next_round():
-            return None
-        self._left -= 1
-        return self._plan.pop()
+        move = next(self._plan, None)
+        if move is None and self._next_round():
+            move = next(self._plan)
+        if move is not None:
+            self._left -= 1
+        return move
 
     def _sample(self) -> None:
         moves = sorted(self._tree.root_moves(0), key=lambda m: m.move16)
@@ -205,8 +209,8 @@ class GumbelRoot:
         if not open_moves:
             return False
         per_move = max(1, int(self._per_round / len(self._considered)))
-        plan = [self._moves[i] for _ in range(per_move) for i in open_moves][: self._left]
-        self._plan = plan[::-1]
+        count = min(per_move * len(open_moves), self._left, sys.maxsize)
+        self._plan = islice(cycle([self._moves[i] for i in open_moves]), count)
         return True
 
     def _scores(self, by_move: dict[int, RootMove]) -> NDArray[np.float64]:
