@@ -248,6 +248,7 @@ def test_the_command_reports_the_loss(model: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "points lost" in done.output
     assert "200 positions" in done.output
+    assert "Statistics" not in done.output
     assert output.is_file()
 
 

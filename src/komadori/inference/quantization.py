@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import json
 import logging
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -352,16 +354,19 @@ def _write_int8(
     # The extreme activations, not their mean over positions: pieces in hand cause rare, large
     # activations, and clipping them costs points of top-1.
     ranges = nncf.quantization.range_estimator.RangeEstimatorParametersSet.MINMAX
-    quantized = nncf.quantize(
-        network,
-        nncf.Dataset(rows),
-        subset_size=len(rows),
-        preset=nncf.QuantizationPreset.MIXED,
-        ignored_scope=nncf.IgnoredScope(names=names) if names else None,
-        advanced_parameters=nncf.AdvancedQuantizationParameters(
-            activations_range_estimator_params=ranges
-        ),
-    )
+    # nncf draws its progress on standard output, also where that isn't a terminal.
+    bar = sys.stderr if sys.stderr.isatty() else io.StringIO()
+    with contextlib.redirect_stdout(bar):
+        quantized = nncf.quantize(
+            network,
+            nncf.Dataset(rows),
+            subset_size=len(rows),
+            preset=nncf.QuantizationPreset.MIXED,
+            ignored_scope=nncf.IgnoredScope(names=names) if names else None,
+            advanced_parameters=nncf.AdvancedQuantizationParameters(
+                activations_range_estimator_params=ranges
+            ),
+        )
     try:
         ov.save_model(quantized, path, compress_to_fp16=False)
     except RuntimeError:  # which doesn't say why
