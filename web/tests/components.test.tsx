@@ -327,6 +327,15 @@ test('the sides of a handicap game have their Japanese names', () => {
   expect(sideText('winner', 'white', twoPieces)).toBe('White won');
 });
 
+test('the end of a handicap game names its sides', async () => {
+  language.value = 'ja';
+  const tree = new GameTree('lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1');
+  tree.ending = '投了';
+  tree.result = { winner: 'white', end: 'resign' };
+  openGames([tree]);
+  expect((await mount(MoveList)).querySelector('.ending')?.textContent).toBe('上手勝ち · 投了');
+});
+
 test('saved KIF and KI2 files name their encoding and read back as the same game', async () => {
   const tree = new GameTree();
   tree.name = 'mine';

@@ -86,7 +86,7 @@ function Variation({ from }: { from: Node }) {
       </button>,
     );
     if (here.comment) items.push(<span key={`c${here.id}`} class="inline-comment">{here.comment}</span>);
-    if (here.ending?.isFirst) items.push(<span key={`e${here.id}`} class="inline-comment">{endingText(here.ending.text, here.sfen)}</span>);
+    if (here.ending?.isFirst) items.push(<span key={`e${here.id}`} class="inline-comment">{endingText(here.ending.text, here.sfen, game.value.initialSfen)}</span>);
     for (const other of variations(here))
       items.push(
         <span key={`v${other.id}`} class="sub">
@@ -127,7 +127,7 @@ export function MoveList() {
       );
   }
   const { ending, result } = game.value;
-  if (ending) rows.push(<p key="end" class="ending">{endingText(ending, game.value.mainLine().at(-1)!.sfen, result)}</p>);
+  if (ending) rows.push(<p key="end" class="ending">{endingText(ending, game.value.mainLine().at(-1)!.sfen, game.value.initialSfen, result)}</p>);
   return (
     <div ref={list} class="move-list" role="region" aria-label={t('moves')} tabIndex={-1}>
       {rows}

@@ -81,7 +81,7 @@ export function Paper() {
   return (
     <article class="paper">
       <h1>{titleOf(tree)}</h1>
-      <p>{[event, date, place, timeControl, t('plies.n', { n: nodes.length - 1 }), endingText(tree.ending, nodes.at(-1)!.sfen, tree.result)].filter(Boolean).join(' · ')}</p>
+      <p>{[event, date, place, timeControl, t('plies.n', { n: nodes.length - 1 }), endingText(tree.ending, nodes.at(-1)!.sfen, tree.initialSfen, tree.result)].filter(Boolean).join(' · ')}</p>
       <PaperGraph nodes={nodes} />
       <Summary />
       {mistakes.length > 0 && <h2>{t('mistakes')}</h2>}

@@ -2,6 +2,7 @@
 import { count, t, word } from '../i18n';
 import { language, notation } from '../settings';
 import type { MateFound } from '../protocol';
+import { sideText } from '../shogi/handicaps';
 import { lineOf, moveText, type Notation } from '../shogi/notation';
 import { parsePosition, turnOf } from '../shogi/position';
 import { lastSquare } from '../shogi/notation';
@@ -92,12 +93,12 @@ export function rulingOf(ending: string, sfen: string): Result | undefined {
 /** The word of records that states a result; undefined if none does. */
 export const wordOf = (result: Result, sfen: string): string | undefined => Object.keys(ENDINGS).find(word => ENDINGS[word][0] !== 'adjudication' && statesResult(word, sfen, result));
 
-/** Translates how a game ended in a position: records state it in Japanese. */
-export function endingText(ending: string, sfen: string, result?: Result): string {
+/** Translates how a game from `initialSfen` ended in a position: records state it in Japanese. */
+export function endingText(ending: string, sfen: string, initialSfen: string, result?: Result): string {
   if (!result && (language.value === 'ja' || !ENDINGS[ending])) return ending;
   const [end, winner] = result ? [result.end, result.winner] : [ENDINGS[ending][0], winnerOf(ENDINGS[ending][1], sfen)];
   const isTold = winner === 'none' || (winner === 'draw' && end !== 'adjudication');
-  return isTold ? word('reason', end) : `${t(`winner.${winner}`)} · ${word('reason', end)}`;
+  return isTold ? word('reason', end) : `${sideText('winner', winner, initialSfen)} · ${word('reason', end)}`;
 }
 
 /** The result of a mate search for the side to move, or for its opponent after a pass. */
