@@ -603,6 +603,31 @@ def test_an_analysed_game_fits_on_a_phone(visit: Open, language: str) -> None:
     assert width_of_overflow(page) == 0
 
 
+#: The parts of the search bar that overlap the next one, stick out or hide part of their text.
+CROWDED = """bar => {
+    const limit = bar.getBoundingClientRect();
+    const boxes = [...bar.children].map(e => e.getBoundingClientRect());
+    return [...bar.children].filter((e, i) => e.scrollWidth > e.clientWidth + 1
+        || boxes[i].right > limit.right + 1
+        || boxes.some((b, k) => k > i && b.left < boxes[i].right - 1 && b.right > boxes[i].left + 1
+            && b.top < boxes[i].bottom - 1 && b.bottom > boxes[i].top + 1)).map(e => e.className);
+}"""
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_search_bar_fits_at_every_width(visit: Open, language: str) -> None:
+    page = visit("analyse", "desktop", language)
+    page.get_by_role("switch").first.click()
+    expect(page.locator(".line-rate").first).to_be_visible()
+    page.get_by_role("switch").first.click()
+    bar = page.locator(".search-bar")
+    for width in (320, 360, 390, 768, 834, 1000, 1024, 1180, 1200, 1280, 1366, 1640, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert not bar.evaluate(CROWDED), width
+        tops = [box.bounding_box()["y"] for box in bar.locator("button").all()]  # type: ignore[index]
+        assert max(tops) - min(tops) < 10, width  # in one row
+
+
 def test_phone_analysis(visit: Open) -> None:
     page = visit("analyse", "phone", "ja")
     open_record(page)

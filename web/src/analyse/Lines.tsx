@@ -143,32 +143,34 @@ export function Lines() {
   return (
     <section class="lines" aria-label={t('lines')}>
       <header>
-        <SearchToggle />
-        <span class="big-rate" aria-live="off">
-          {!hidesEngine.value && black !== undefined ? percent(black, 1) : '—'}
-          <small>{sideText('color', 'black', game.value.initialSfen)}</small>
-        </span>
-        <span class="numbers">
-          {found ? (
-            <>
-              {isAlphaBeta && (
+        <div class="search-bar">
+          <SearchToggle />
+          <span class="big-rate" aria-live="off">
+            {!hidesEngine.value && black !== undefined ? percent(black, 1) : '—'}
+            <small>{sideText('color', 'black', game.value.initialSfen)}</small>
+          </span>
+          <span class="numbers">
+            {found ? (
+              <>
+                {isAlphaBeta && (
+                  <span>
+                    {t('depth')} <b>{found.depth}</b>/{found.seldepth}
+                  </span>
+                )}
                 <span>
-                  {t('depth')} <b>{found.depth}</b>/{found.seldepth}
+                  <b>{count(found.root_visits)}</b> {t(isAlphaBeta ? 'nodes' : 'playouts')}
                 </span>
-              )}
-              <span>
-                <b>{count(found.root_visits)}</b> {t(isAlphaBeta ? 'nodes' : 'playouts')}
-              </span>
-              <span>{t('perSecond', { n: count(found.nps) })}</span>
-              <span>{duration(found.time_ms / 1000)}</span>
-            </>
-          ) : (
-            <span class="model-name">{isAlphaBeta ? t('player.alphabeta') : (chosenModel.value ?? model)?.name}</span>
-          )}
-        </span>
-        <Button icon="threat" label={t('threats')} keys="x" pressed={showThreats.value} onClick={() => (showThreats.value = !showThreats.value)} />
-        <Button icon="mate" label={t('mate')} keys="t" pressed={!!mateSearch.value} onClick={toggleMate} />
-        <Button icon="gear" label={t('search.settings')} pressed={isOpen} onClick={() => setOpen(!isOpen)} />
+                <span>{t('perSecond', { n: count(found.nps) })}</span>
+                <span>{duration(found.time_ms / 1000)}</span>
+              </>
+            ) : (
+              <span class="model-name">{isAlphaBeta ? t('player.alphabeta') : (chosenModel.value ?? model)?.name}</span>
+            )}
+          </span>
+          <Button icon="threat" label={t('threats')} keys="x" pressed={showThreats.value} onClick={() => (showThreats.value = !showThreats.value)} />
+          <Button icon="mate" label={t('mate')} keys="t" pressed={!!mateSearch.value} onClick={toggleMate} />
+          <Button icon="gear" label={t('search.settings')} pressed={isOpen} onClick={() => setOpen(!isOpen)} />
+        </div>
       </header>
       {isOpen && (
         <div class="line-settings">
