@@ -234,6 +234,22 @@ def test_an_output_is_left_alone_where_the_run_fails(csa: Path, tmp_path: Path) 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.kif", "empty.csa", "games"]
 
 
+@pytest.mark.parametrize("command", ["convert", "split", "dedupe"])
+def test_nothing_selected_beside_damage_writes_nothing(
+    command: str, damaged: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.hcpe3"
+    write_games(old, read_games(sample_path())[:1])
+    before = old.read_bytes()
+    train = ["--train", old, "--test", tmp_path / "test.hcpe3"]
+    outputs = train if command == "split" else ["-o", old]
+    result = run(command, damaged, *outputs, "--max-plies", "1")
+    assert result.exit_code == 2
+    assert "1 skipped:" in result.stderr
+    assert result.stderr.endswith("nothing meets the conditions; nothing was written\n")
+    assert old.read_bytes() == before
+
+
 def test_conditions(tmp_path: Path) -> None:
     games = [random_game(seed, plies=10 * (seed + 1)) for seed in range(5)]
     for number, game in enumerate(games):

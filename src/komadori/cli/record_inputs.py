@@ -157,12 +157,19 @@ class Inputs:
     def exit_if_empty(self) -> None:
         """Exit if nothing was selected, so that an existing file is kept."""
         if not self.used:
-            self.finish()
+            self._report()
+            self._exit_if_unusable()
             say("nothing meets the conditions; nothing was written", err=True)
             sys.exit(NOTHING_USABLE)
 
     def finish(self) -> None:
         """Report what was skipped and why; exit with the corresponding status."""
+        self._report()
+        self._exit_if_unusable()
+        if self.skipped:
+            sys.exit(SOME_SKIPPED)
+
+    def _report(self) -> None:
         for note in self.notes:
             say(note, err=True)
         if self.left_out:
@@ -179,11 +186,11 @@ class Inputs:
                 say(f"    {skip}", err=True)
             if not self.verbose and len(skips) > PLACES:
                 say(f"    ... and {len(skips) - PLACES:,} more (--verbose)", err=True)
+
+    def _exit_if_unusable(self) -> None:
         if not self.used and not self.left_out:
             say("Error: no usable game in the files", err=True)
             sys.exit(NOTHING_USABLE)
-        if self.skipped:
-            sys.exit(SOME_SKIPPED)
 
 
 def _kind(reason: str) -> str:
