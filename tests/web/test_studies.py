@@ -71,7 +71,8 @@ def test_another_server_reuses_stored_results(tmp_path: Path) -> None:
 
 
 def test_a_report_tells_what_the_record_of_the_page_does(server: Server) -> None:
-    told = {"headers": {"event": "名人戦", "site": "羽田"}, "comments": {"1": "ここで長考"}}
+    headers = {"event": "名人戦", "site": "羽田", "start_time": "2010/05/05 10:00"}
+    told = {"headers": headers, "comments": {"1": "ここで長考"}}
     with server.page() as page:
         _, _, last = study(page, games=[{"position": GAME, **told}])
     number = last["games"][0]["game"]
@@ -80,6 +81,10 @@ def test_a_report_tells_what_the_record_of_the_page_does(server: Server) -> None
     record = server.http.get(f"/api/games/{number}/record?studied=true").content.decode()
     assert "棋戦：名人戦" in record
     assert "*ここで長考" in record
+    (row,) = server.http.get("/api/games").json()["games"]
+    assert (row["title"], row["started"]) == ("名人戦", "2010/05/05 10:00")
+    for text, total in (("名人", 1), ("王将", 0)):
+        assert server.http.get("/api/games", params={"q": text}).json()["total"] == total
 
 
 def test_an_analysed_game_that_is_saved_keeps_its_analysis(server: Server) -> None:

@@ -403,6 +403,7 @@ class Studies:
                     sfen=board.root().sfen(),
                     moves=[move.usi() for move in board.moves],
                     source="studied",
+                    title=item.headers.get("event", ""),
                     black=item.black,
                     white=item.white,
                     winner=item.winner if item.winner != "none" else winner,
@@ -410,6 +411,7 @@ class Studies:
                     headers=item.headers,
                     comments=item.comments,
                 )
+                entry.started = entry.to_game().date
                 read = recorded_game(item.record, entry.moves)
                 if read is not None:
                     entry.record = item.record
