@@ -8,6 +8,7 @@ import { Mistakes, Summary } from '../src/analyse/Mistakes';
 import { MoveList } from '../src/analyse/Moves';
 import { readFiles } from '../src/analyse/Open';
 import { keepGame } from '../src/analyse/keep';
+import { Paper } from '../src/analyse/Paper';
 import { keptResult } from '../src/analyse/recorded';
 import { saveReport } from '../src/analyse/report';
 import { analysedComment, saveRecord } from '../src/analyse/save';
@@ -334,6 +335,11 @@ test('the end of a handicap game names its sides', async () => {
   tree.result = { winner: 'white', end: 'resign' };
   openGames([tree]);
   expect((await mount(MoveList)).querySelector('.ending')?.textContent).toBe('上手勝ち · 投了');
+});
+
+test('the printed game has its comments, also the one before the first move', async () => {
+  openGames(await readFiles([new File(['手合割：平手\n*序文\n   1 ７六歩(77)\n*角道\n'], 'a.kif')]));
+  expect((await mount(Paper)).textContent).toMatch(/序文.*角道/);
 });
 
 test('saved KIF and KI2 files name their encoding and read back as the same game', async () => {

@@ -91,6 +91,7 @@ export function Paper() {
         ))}
       </div>
       <h2>{t('moves')}</h2>
+      {tree.root.comment && <p class="paper-comment">{tree.root.comment}</p>}
       <ol class="paper-moves">
         {nodes.slice(1).map(n => {
           const rate = blackWinRate(n);
