@@ -628,6 +628,18 @@ def test_the_search_bar_fits_at_every_width(visit: Open, language: str) -> None:
         assert max(tops) - min(tops) < 10, width  # in one row
 
 
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_candidates_fit_at_every_width(visit: Open, language: str) -> None:
+    page = visit("network", "desktop", language)
+    table = page.locator(".candidates")
+    expect(table.locator(".move-link").first).to_be_visible()
+    for width in (320, 390, 768, 1000, 1024, 1180, 1280, 1640):
+        page.set_viewport_size({"width": width, "height": 700})
+        assert table.evaluate("e => e.scrollWidth <= e.parentElement.clientWidth"), width
+        for move in table.locator(".move-link").all():
+            assert move.bounding_box()["height"] < 30, width  # type: ignore[index]  # one line
+
+
 def test_phone_analysis(visit: Open) -> None:
     page = visit("analyse", "phone", "ja")
     open_record(page)
