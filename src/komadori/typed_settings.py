@@ -91,6 +91,16 @@ def build(
     return cls(**values)
 
 
+def build_part(cls: type[T], table: Mapping[str, Any]) -> tuple[T, dict[str, Any]]:
+    """Build the dataclass from those keys of a table that are its fields; return it and the rest.
+
+    Raises ValueError as `build`.
+    """
+    names = {one.name for one in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    own = {name: value for name, value in table.items() if name in names}
+    return build(cls, own), {name: value for name, value in table.items() if name not in names}
+
+
 def convert(value: Any, hint: Any, key: str) -> Any:
     """The value as the type of a setting: lists become tuples, integers floats, tables dataclasses.
 

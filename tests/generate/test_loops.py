@@ -435,11 +435,65 @@ def test_other_settings_are_refused_by_name(tmp_path) -> None:
         ({"train": {"epochs": 0}}, "train: epochs is 0"),
         ({"window": "3"}, "window must be int, not '3'"),
         ({"learner": "network", "train": {"config": "none.toml"}}, "none.toml"),
+        ({"learner": "network", "train": {"config": 5}}, "train: config must be str, not 5"),
+        ({"train": {"warm_start": "no"}}, "train: warm_start must be bool, not 'no'"),
+        ({"gate": {"min_score": 50}}, "gate.min_score is 50.0, 0 to 1 is needed"),
+        ({"games": {"settings": {"evaluation": [1]}}}, "evaluation must be str, not"),
+        ({"games": {"settings": {"evaluation": "nnue2"}}}, "evaluation is 'nnue2', one of"),
+        ({"games": {"settings": {"weights": "a.bin"}}}, "weights: evaluation is needed too"),
+        ({"games": {"settings": {"openings": 5}}}, "openings must be array of str, not 5"),
+        ({"games": {"settings": {"segment_games": 0}}}, "segment_games is 0, at least 1"),
+        (
+            {"games": {"kind": "selfplay", "settings": {"batch": "x"}}},
+            "games.settings: batch must be int, not 'x'",
+        ),
+        (
+            {"relabel": {"kind": "network", "settings": {"model": 5}}},
+            "relabel.settings: model must be str, not 5",
+        ),
     ],
 )
 def test_configs_are_checked(table, message) -> None:
     with pytest.raises(LoopConfigError, match=message):
         config_from_dict(table)
+
+
+@pytest.mark.parametrize(
+    ("stage", "table", "message"),
+    [
+        ("relabel", {"relabel": {"kind": "network"}}, "two-piece has no network: set relabel"),
+        (
+            "relabel",
+            {"relabel": {"kind": "network", "settings": {"model": "nosuch"}}},
+            "nosuch: no such model",
+        ),
+        ("train", {"data": ["nosuch.csa"]}, "nosuch.csa"),
+        ("gate", {"gate": {"openings": "nosuch.sfen"}}, "nosuch.sfen: No such file"),
+        ("references", {"gate": {"references": ["materal"]}}, "'materal' is no player"),
+        ("references", {"gate": {"references": ["nosuch.onnx"]}}, "nosuch.onnx: no such model"),
+    ],
+)
+def test_what_a_later_stage_needs_is_checked_before_the_first_game(
+    tmp_path, stage, table, message
+) -> None:
+    small = {"games": {"games": 2, "settings": TEACHER}, "train": TRAIN, "generations": 1}
+    loop = Loop(config_from_dict({"learner": "two-piece", **small, **table}), tmp_path)
+    with pytest.raises((ValueError, OSError), match=message):
+        run(loop)
+    with pytest.raises((ValueError, OSError), match=message):
+        run_stage(loop, stage)
+    assert [path.name for path in tmp_path.iterdir()] == ["loop.json"]
+    Loop(config(), tmp_path)  # nothing was made: takes a corrected config
+
+
+def test_an_opening_file_is_named_as_text_or_in_a_list(tmp_path) -> None:
+    path = tmp_path / "openings.sfen"
+    path.write_text("startpos moves 7g7f\n")
+    for named, name in ((str(path), "text"), ([str(path)], "list")):
+        games = GamesConfig(games=2, settings={**TEACHER, "openings": named})
+        loop = Loop(config(games=games, generations=1), tmp_path / name)
+        assert run_stage(loop, "games")
+        assert loop.facts(1, "games")["games"] == 2
 
 
 def test_the_commands(tmp_path) -> None:

@@ -78,6 +78,7 @@ class GateConfig:
             self.reference_games >= 2 and self.reference_games % 2 == 0,
             "gate.reference_games must be even and above 0",
         )
+        _check(0 <= self.min_score <= 1, f"gate.min_score is {self.min_score}, 0 to 1 is needed")
         _check(self.nodes >= 1, f"gate.nodes is {self.nodes}, at least 1 is needed")
         try:
             self.sprt()

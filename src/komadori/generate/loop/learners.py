@@ -20,7 +20,7 @@ from komadori.model_folder import has_learner_state
 from komadori.players.spec import option_value
 from komadori.search.alphabeta import engine_factory
 from komadori.shipped import experiment_path
-from komadori.typed_settings import build
+from komadori.typed_settings import build, build_part
 from komadori.usi.models import find_model
 from komadori.wording import counted
 
@@ -85,6 +85,11 @@ def _copy(made: Path, to: Path) -> None:
 
 
 @dataclass(frozen=True)
+class _WarmStart:
+    warm_start: bool = False
+
+
+@dataclass(frozen=True)
 class LinearLearner:
     """Trains one of the linear evaluations."""
 
@@ -96,7 +101,8 @@ class LinearLearner:
     def settings(self, table: Mapping[str, Any]) -> Any:
         if "warm_start" in table and self.name != "nnue":
             raise ValueError(f"warm_start: {self.name} always trains from scratch")
-        return build(self.kind, {name: v for name, v in table.items() if name != "warm_start"})
+        _, rest = build_part(_WarmStart, table)
+        return build(self.kind, rest)
 
     def check(self, settings: Mapping[str, Any]) -> None:
         self.settings(settings)
@@ -199,6 +205,14 @@ def _nnue(task: TrainTask, settings: Any, train: Positions, test: Positions) -> 
     return task.folder / "nn.bin" if learner.is_done else None
 
 
+@dataclass(frozen=True)
+class _NetworkSettings(_WarmStart):
+    """Settings of `NetworkLearner` besides those of `komadori train`."""
+
+    config: str = ""
+    set: tuple[str, ...] = ()
+
+
 class NetworkLearner:
     """Trains a network.
 
@@ -217,17 +231,15 @@ class NetworkLearner:
     def _config(self, settings: Mapping[str, Any]) -> Any:
         from komadori import training
 
-        own = ("config", "set", "warm_start")
-        table = {name: v for name, v in settings.items() if name not in own}
-        overrides = settings.get("set", [])
-        if "config" in settings:
+        own, table = build_part(_NetworkSettings, settings)
+        if own.config:
             if table:
                 raise ValueError(f"config excludes {', '.join(table)}")
             try:
-                return training.load_config(experiment_path(Path(settings["config"])), overrides)
+                return training.load_config(experiment_path(Path(own.config)), own.set)
             except OSError as error:
                 raise ValueError(str(error)) from error
-        return training.config_from_dict(table, "train", overrides)
+        return training.config_from_dict(table, "train", own.set)
 
     def begin_from(self, settings: Mapping[str, Any], weights: str, candidate: Path) -> None:
         """Create the player from a model folder or run, or from an exported model (`default`: the

@@ -51,7 +51,10 @@ class RelabelTask:
 class Plugin:
     """A module with two functions: `check(settings)`, which raises ValueError for invalid
     settings, and `run(task) -> bool`, which resumes earlier work and returns True when complete,
-    False if `task.stop` stopped it."""
+    False if `task.stop` stopped it.
+
+    A third one, `check_inputs(settings, learner)`, is optional: it is called before a loop's first
+    game, and raises ValueError or OSError if something that `run` needs is missing."""
 
     module: str
 
@@ -63,6 +66,11 @@ class Plugin:
 
     def check(self, settings: Mapping[str, Any]) -> None:
         self._load().check(settings)
+
+    def check_inputs(self, settings: Mapping[str, Any], learner: str) -> None:
+        check = getattr(self._load(), "check_inputs", None)
+        if check is not None:
+            check(settings, learner)
 
     def run(self, task: GamesTask | RelabelTask) -> bool:
         return bool(self._load().run(task))

@@ -2,35 +2,54 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from komadori import inference
 from komadori.generate.labellers import Labeller, NetworkLabeller, PolicySettings
 from komadori.generate.loop.plugins import RelabelTask
 from komadori.generate.relabel import LabelFolder, relabel
 from komadori.generate.search_labellers import SearchLabeller
 from komadori.generate.segments import Progress, sources_card
-from komadori.typed_settings import build
+from komadori.typed_settings import at_least, build, build_part
 
-#: Settings besides those of `PolicySettings`: the model (default: the loop's best), and playouts of
-#: its search (default: none, raw policy and value).
-_OWN = ("model", "playouts")
+
+@dataclass(frozen=True)
+class _OwnSettings:
+    """Settings besides those of `PolicySettings`: the model ("": the loop's best), and playouts of
+    its search (0: raw policy and value)."""
+
+    model: str = ""
+    playouts: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(self, playouts=0)
 
 
 def check(settings: Mapping[str, Any]) -> None:
-    _policy(settings)
+    _settings(settings)
+
+
+def check_inputs(settings: Mapping[str, Any], learner: str) -> None:
+    own, _ = _settings(settings)
+    if not own.model:
+        if learner != "network":
+            raise ValueError(f"relabel: {learner} has no network: set relabel.settings.model")
+        return
+    with contextlib.closing(inference.load(own.model)):
+        pass
 
 
 def run(task: RelabelTask) -> bool:
-    model = task.settings.get("model") or (None if task.player is None else str(task.player))
-    if model is None:
-        raise ValueError(f"relabel: {task.learner} has no network yet: set model")
-    playouts = int(task.settings.get("playouts", 0))
+    own, policy = _settings(task.settings)
+    model = own.model or str(task.player)
     labeller: Labeller
-    if playouts:
-        labeller = SearchLabeller(model, playouts, _policy(task.settings))
+    if own.playouts:
+        labeller = SearchLabeller(model, own.playouts, policy)
     else:
-        labeller = NetworkLabeller(model, _policy(task.settings))
+        labeller = NetworkLabeller(model, policy)
 
     def report(at: Progress) -> None:
         task.progress(round(at.read * len(task.files)))
@@ -49,5 +68,6 @@ def run(task: RelabelTask) -> bool:
         labeller.close()
 
 
-def _policy(settings: Mapping[str, Any]) -> PolicySettings:
-    return build(PolicySettings, {name: v for name, v in settings.items() if name not in _OWN})
+def _settings(table: Mapping[str, Any]) -> tuple[_OwnSettings, PolicySettings]:
+    own, rest = build_part(_OwnSettings, table)
+    return own, build(PolicySettings, rest)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from komadori.arena import MatchResult
     from komadori.arena.openings import Opening
 
+#: The first player, in `gate.references`.
+_FIRST = "generation 0"
 #: Seconds between polls for the results of other processes.
 WAIT_S = 2.0
 
@@ -76,11 +78,13 @@ def _cpu_seconds() -> float:
 
 @dataclass(frozen=True)
 class Stage:
-    """ready: whether its inputs are complete. run: completes it; returns False if stopped."""
+    """ready: whether its inputs are complete. run: completes it; returns False if stopped. check:
+    raises ValueError or OSError if what the config names for it is missing or unusable."""
 
     name: str
     ready: Callable[[Loop, int], bool]
     run: Callable[[_Context], bool]
+    check: Callable[[Loop], None] = lambda _: None
 
     def is_done(self, loop: Loop, number: int) -> bool:
         return loop.facts(number, _FACTS_OF.get(self.name, self.name)) is not None
@@ -142,6 +146,12 @@ def _create_first_player(loop: Loop) -> None:
 # ---- new labels
 
 
+def _check_relabel(loop: Loop) -> None:
+    relabel = loop.config.relabel
+    if relabel.kind:
+        RELABELLERS[relabel.kind].check_inputs(relabel.settings, loop.config.learner)
+
+
 def _relabel(context: _Context) -> bool:
     loop, config = context.loop, context.loop.config
     if not config.relabel.kind:
@@ -167,6 +177,12 @@ def _relabel(context: _Context) -> bool:
 
 
 # ---- training
+
+
+def _check_train(loop: Loop) -> None:
+    for path in loop.config.data:
+        with Path(path).open("rb"):
+            pass
 
 
 def _train(context: _Context) -> bool:
@@ -205,6 +221,24 @@ def _openings(loop: Loop) -> list[Opening] | None:
     from komadori.arena.openings import read_openings
 
     return read_openings(gate.openings, gate.opening_plies_or_default())
+
+
+def _check_gate(loop: Loop) -> None:
+    if loop.config.gate.games:
+        _openings(loop)
+
+
+def _check_references(loop: Loop) -> None:
+    from komadori.arena import Conditions
+    from komadori.arena.limits import check_players
+    from komadori.players import check_files
+
+    players = [name for name in loop.config.gate.references if name != _FIRST]
+    if loop.config.gate.references:
+        _openings(loop)
+    check_players(Conditions(), players)
+    for player in players:
+        check_files(player)
 
 
 def _gate(context: _Context) -> bool:
@@ -288,7 +322,7 @@ def _references(context: _Context) -> bool:
     facts: dict[str, object] = {}
     if verdict.promoted:
         for i, reference in enumerate(gate.references, 1):
-            opponent: int | str = 0 if reference == "generation 0" else reference
+            opponent: int | str = 0 if reference == _FIRST else reference
             folder, games = f"reference-{i}", gate.reference_games
             result = _match(context, opponent, folder, games, is_gate=False)
             if result is None:
@@ -312,18 +346,26 @@ STAGES: dict[str, Stage] = {
             "relabel",
             lambda loop, n: bool(loop.facts(n, "games")) and loop.best(n - 1) is not None,
             _relabel,
+            _check_relabel,
         ),
         Stage(
             "train",
             lambda loop, n: loop.facts(n, "relabel") is not None and loop.best(n - 1) is not None,
             _train,
+            _check_train,
         ),
         Stage(
             "gate",
             lambda loop, n: bool(loop.facts(n, "train")) and loop.best(n - 1) is not None,
             _gate,
+            _check_gate,
         ),
-        Stage("references", lambda loop, n: loop.verdict(n) is not None, _references),
+        Stage(
+            "references",
+            lambda loop, n: loop.verdict(n) is not None,
+            _references,
+            _check_references,
+        ),
     )
 }
 #: Names of the stages' .json files where they differ from the stage's.
@@ -346,6 +388,7 @@ def run_stage(
     waits with `wait` for other processes to produce them, and raises LoopError without it.
     """
     stage = STAGES[name]
+    _check(loop, stage)
     for number in range(1, loop.config.generations + 1):
         while not stage.is_done(loop, number) and not stage.ready(loop, number):
             if not wait:
@@ -377,11 +420,19 @@ def run(
     """Run every incomplete stage of every generation. Returns False if stopped."""
     if isinstance(LEARNERS[loop.config.learner], NetworkLearner):
         import komadori.training  # fails before the first game where torch is missing  # noqa: F401
+    for stage in STAGES.values():
+        _check(loop, stage)
     for number in range(1, loop.config.generations + 1):
         for stage in STAGES.values():
             if stop() or not _run_if_incomplete(loop, number, stage, threads, observer, stop):
                 return False
     return True
+
+
+def _check(loop: Loop, stage: Stage) -> None:
+    """Check a stage's inputs before hours of other work, unless the stage has nothing left."""
+    if not stage.is_done(loop, loop.config.generations):
+        stage.check(loop)
 
 
 def _run_if_incomplete(
