@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from komadori.whole_file import read_whole
+
 T = TypeVar("T")
 
 #: Maximum depth of tables and arrays within each other in a TOML file.
@@ -25,7 +27,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file. Raises OSError, and ValueError that names the file for all that is wrong in
     it, also for a number of thousands of digits or nesting beyond `MAX_DEPTH`."""
     try:
-        return parse_toml(path.read_text(encoding="utf-8"))
+        text = read_whole(path).decode()
+        return parse_toml(text.replace("\r\n", "\n").replace("\r", "\n"))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from komadori.usi.protocol import STARTPOS, UsiSyntaxError, parse_position
+from komadori.whole_file import read_whole
 from komadori.wording import counted, names_arguments
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
     if path.suffix.lower() not in TEXT_SUFFIXES:
         return _from_records(path, RECORD_PLIES if plies is None else plies)
     try:
-        data = path.read_bytes()
+        data = read_whole(path)
         text = data.decode(encoding_of(data))
     except OSError as error:
         raise OpeningError(f"{path}: {error.strerror or error}") from error

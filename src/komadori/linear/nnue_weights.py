@@ -9,6 +9,7 @@ from komadori._core import linear as _core
 from komadori.atomic import atomic_writer
 from komadori.linear.weights_file import WeightsError
 from komadori.rules import Board
+from komadori.whole_file import read_whole
 from komadori.wording import names_arguments
 
 #: Supported networks, by the name of their inputs.
@@ -47,7 +48,7 @@ class NnueWeights:
     @classmethod
     def load(cls, path: Path | str, fv_scale: int = FV_SCALE) -> NnueWeights:
         """Read nn.bin. Raises WeightsError for other files, OSError for unreadable ones."""
-        weights = cls(Path(path).read_bytes(), fv_scale)
+        weights = cls(read_whole(Path(path)), fv_scale)
         try:
             weights.core()
         except WeightsError as error:

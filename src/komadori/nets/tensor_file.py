@@ -21,6 +21,7 @@ from torch import Tensor
 
 from komadori.atomic import atomic_writer
 from komadori.json_file import parse_table
+from komadori.whole_file import read_whole
 from komadori.wording import names_arguments
 
 _DTYPES: dict[str, torch.dtype] = {
@@ -78,7 +79,7 @@ def write_tensors(
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """The file's tensors, copied to the CPU."""
     try:
-        data = bytearray(path.read_bytes())
+        data = bytearray(read_whole(path))
     except OSError as error:
         raise TensorFileError(f"{path}: {error.strerror or error}") from error
     if len(data) < 8:
