@@ -594,6 +594,15 @@ def test_what_is_no_time_in_kif_costs_no_move(tmp_path: Path, time: str) -> None
     assert reader.skipped == []
 
 
+@pytest.mark.parametrize("time", ["(1:20:10/01:20:10)", "( 01:20:10 )+", "(80:10/01:20:10)"])
+def test_a_time_in_kif_may_have_hours(tmp_path: Path, time: str) -> None:
+    path = tmp_path / "a.kif"
+    path.write_text(f"手合割：平手\n   1 ７六歩(77)   {time}\n   2 投了   {time}\n")
+    (game,) = read_games(path)
+    assert (game.times_ms.tolist(), game.end_time_ms) == ([4_810_000], 4_810_000)
+    assert game.comments == {}
+
+
 def test_an_illegal_last_move_is_what_the_end_is_about(tmp_path: Path) -> None:
     path = tmp_path / "a.csa"
     path.write_text("PI\n+\n+7776FU\n-3334FU\n+0055FU\nT3\n%ILLEGAL_MOVE\n")

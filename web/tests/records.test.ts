@@ -278,6 +278,11 @@ test.each(['0:12/00:00:12', '0:12.5/00:00:12.5', '0:12.5', '00:12 / 00:00:12', '
   expect(game!.mainLine()[1]!.timeMs).toBe(12_000);
 });
 
+test.each(['1:20:10/01:20:10', ' 1:20:10 / 1:20:10', '01:20:10', '80:10/01:20:10'])('a time with hours, %j, is read', time => {
+  const [game] = readGames(kifOf(`   1 ７六歩(77)   (${time})\n   2 ３四歩(33)\n`));
+  expect(game!.mainLine()[1]!.timeMs).toBe(4_810_000);
+});
+
 const jkfOf = (header: object, ...comments: string[]) => ({ header, moves: [{}, { move: { color: 0, from: { x: 7, y: 7 }, to: { x: 7, y: 6 }, piece: 'FU' }, comments }, { special: 'CHUDAN' }] });
 
 test.each([

@@ -54,7 +54,9 @@ _HEADER = re.compile(rf"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{{0,{MAX_H
 #: Characters not allowed in header names: separators, prefixes of other lines, control characters.
 _NO_HEADER = re.compile(r"[\s*#&|+：:▲△☗☖▼▽\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 _NUMBERED = re.compile(r"\s*([0-9]{1,4})\s+(\S.*)")
-_TIME = re.compile(r"\(\s*([0-9]{1,9}):([0-9]{1,9}(?:\.[0-9]+)?)\s*(?:/[^()]*)?\)\s*(?:\+\s*)?$")
+_TIME = re.compile(
+    r"\(\s*(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9}(?:\.[0-9]+)?)\s*(?:/[^()]*)?\)\s*(?:\+\s*)?$"
+)
 #: What follows a move or an end and isn't a time.
 _OTHER = re.compile(r"(?:(?<=[)打])[\s+]+|(?<!\s)\s+(?=\((?!\d\d\))))(\S.*)")
 _VARIATION = re.compile(r"変化[：:]\s*([0-9]{1,4})\s*手?")
@@ -307,7 +309,7 @@ def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
         return
     text = numbered[2]
     time = _TIME.search(text)
-    seconds = 60 * int(time[1]) + float(time[2]) if time else 0
+    seconds = 3600 * int(time[1] or 0) + 60 * int(time[2]) + float(time[3]) if time else 0
     if seconds > MAX_SECONDS:
         time = None
     other = None if time else _OTHER.search(text)

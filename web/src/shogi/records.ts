@@ -205,11 +205,11 @@ const KANJI = '〇一二三四五六七八九';
 /** A move's number and square. */
 const NUMBERED = /^[ \t\u3000]*(\d+)[ \t\u3000]+[▲△▼▽☗☖]?(?:同[ \u3000]*|([1-9１-９])([1-9１-９一二三四五六七八九]))(?=[^\d\s])/gm;
 
-/** A move's time, which may have fractions of a second. */
-const TIME = /^( *\d+ .*\( *\d+:\d+)(?:\.\d+)? *(?:\/ *([\d:]*)(?:\.\d+)? *)?\) *$/gm;
+/** A move's time, which may have hours and fractions of a second. */
+const TIME = /^( *\d+ .*\( *)(?:(\d+):)?(\d+):(\d+)(?:\.\d+)? *(?:\/ *([\d:]*)(?:\.\d+)? *)?\) *$/gm;
 
 /** Writes the numbers, squares and times of moves as tsshogi reads them: it takes other forms for the end of the game, and reads
- * no time with fractions, spaces or without a total. */
+ * no time with hours, fractions, spaces or without a total. */
 const plainMoves = (text: string): string =>
   text
     .replace(NUMBERED, (_, number: string, file: string | undefined, rank: string) => {
@@ -217,7 +217,11 @@ const plainMoves = (text: string): string =>
       return `${number.padStart(4)} ${file ? WIDE[value(file)]! + KANJI[value(rank)]! : '同\u3000'}`;
     })
     .replace(/^( *\d+ \S+)不成(?=\()/gm, '$1')
-    .replace(TIME, '$1/$2)');
+    .replace(
+      TIME,
+      (_, start: string, hours: string | undefined, minutes: string, seconds: string, total: string | undefined) =>
+        `${start}${60 * Number(hours ?? 0) + Number(minutes)}:${seconds}/${total ?? ''})`,
+    );
 
 /** Writes numbers of pieces in the hands of a diagram as tsshogi reads them: it takes digits for one piece. */
 const plainHands = (text: string): string =>
