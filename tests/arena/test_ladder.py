@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import sqlite3
+import sys
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -63,6 +64,20 @@ def test_games_are_played_rated_and_kept(path: Path, tmp_path: Path) -> None:
     assert len(read_games(out)) == fitted.of("mat").games
     assert run("games", path, "-o", out).exit_code == 0  # a record is replaced by one
     assert len(read_games(out)) == 24
+
+
+def test_why_an_engine_failed_is_printed(path: Path, tmp_path: Path) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(
+        "import sys\nfor line in sys.stdin:\n"
+        "    print({'usi\\n': 'usiok', 'isready\\n': 'readyok'}.get(line, ''), flush=True)\n"
+        "    if line.startswith('go'): sys.exit('no weights')\n"
+    )
+    assert run("add", path, "broken", f"usi:{sys.executable} {engine}").exit_code == 0
+    done = run("play", path, "--games", 2, "-p", "broken")
+    assert done.exit_code == 0, done.output
+    assert "broken failed in 2 games: " in done.output
+    assert "no weights" in done.output
 
 
 def test_only_the_players_named_play(path: Path) -> None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from komadori.arena.game import Conditions, GameRecord, play_game
 from komadori.arena.openings import Opening
 from komadori.cpus import THREADS_VARIABLE, available_threads
+from komadori.usi.client import EngineError
 from komadori.wording import names_no_file, no_such_file
 
 if TYPE_CHECKING:
@@ -284,8 +285,9 @@ def main() -> int:
         return 1
     except Exception as error:
         with contextlib.suppress(OSError):
+            is_expected = isinstance(error, EngineError | ValueError | OSError)
             answer = {
-                "error": f"{type(error).__name__}: {error}",
+                "error": str(error) if is_expected else f"{type(error).__name__}: {error}",
                 "is_missing": names_no_file(error),
             }
             print(json.dumps(answer), file=sink, flush=True)

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from komadori.cli import interrupt
 from komadori.cli.console import console, say
+from komadori.cli.failures import failure_lines
 from komadori.cli.game_options import (
     GAMES,
     OPENING_PLIES,
@@ -145,10 +146,13 @@ def play(
     from komadori.arena.ladder import Ladder
 
     terminal = console()
+    failed: list[GameRecord] = []
     with game_progress(terminal) as bar:
         task = bar.add_task("", total=games)
 
         def show(record: GameRecord, done: int) -> None:
+            if record.reason == "engine_failure":
+                failed.append(record)
             bar.update(task, completed=done, description=" – ".join(sorted(record.names)))
 
         def work() -> None:
@@ -165,6 +169,8 @@ def play(
         interrupt.in_thread(work)
     with Ladder(ladder) as opened:
         _show(terminal, opened)
+    for line in failure_lines(failed):
+        terminal.print(line, soft_wrap=True)
 
 
 @_subcommand("import")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from komadori.cli import interrupt
 from komadori.cli.console import console, say
 from komadori.cli.everywhere import ray_option
+from komadori.cli.failures import failure_lines
 from komadori.cli.game_options import (
     GAMES,
     OPENING_PLIES,
@@ -24,9 +24,6 @@ from komadori.wording import counted
 
 if TYPE_CHECKING:
     from komadori import arena
-
-#: Reasons of engine failures that are printed with a result.
-SHOWN_FAILURES = 4
 
 
 @click.command()
@@ -170,20 +167,8 @@ def _report(
             f"SPRT elo0 {test.elo0:g}, elo1 {test.elo1:g}: llr {result.llr:.2f} "
             f"in ({test.lower:.2f}, {test.upper:.2f}), {result.decision or 'undecided'}"
         )
-    lines += _failures(result)
+    lines += failure_lines(result.games)
     if out:
         lines.append(f"page: {out / 'index.html'}")
     for line in lines:
         terminal.print(line, soft_wrap=True)
-
-
-def _failures(result: arena.MatchResult) -> list[str]:
-    """Return a line for each player's most frequent reasons of engine failures."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for game in result.games:
-        if game.reason == "engine_failure":
-            counts[game.names[game.winner == "black"], game.detail] += 1
-    return [
-        f"{name} failed in {counted(count, 'game')}: {detail}"
-        for (name, detail), count in counts.most_common(SHOWN_FAILURES)
-    ]
