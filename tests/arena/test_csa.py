@@ -367,6 +367,7 @@ def test_resignation_and_a_false_declaration(
     (path,) = tmp_path.glob("*.csa")
     (record,) = read_games(path)
     assert (record.end, record.winner) == (end, Winner.WHITE)
+    assert record.end_time_ms == 0
 
 
 def test_a_refused_account_is_an_error_at_once() -> None:

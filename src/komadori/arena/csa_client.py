@@ -118,6 +118,8 @@ class CsaGame:
     summary: GameSummary
     moves: list[str] = field(default_factory=list)
     times_ms: list[int] = field(default_factory=list)
+    end_time_ms: int | None = None
+    """Spent before a resignation or declaration."""
     scores_cp: list[int | None] = field(default_factory=list)
     """The mover's view; None for the opponent's moves."""
     outcome: Outcome = "unknown"
@@ -351,10 +353,14 @@ class CsaClient:
                 game.reason = one_line(self.account.hidden(line[1:]), 40)
                 continue
             echo = parse_play(line)
-            if echo is None or echo.text.startswith("%"):
+            if echo is None:
                 continue
             side = board.turn
             clock = summary.clocks[side]
+            if echo.text.startswith("%"):
+                if echo.time is not None:
+                    game.end_time_ms = min(MAX_MS, echo.time * clock.unit_ms)
+                continue
             try:
                 move = board.parse_csa(echo.text)
             except ValueError as error:
@@ -468,6 +474,8 @@ def write_game(game: CsaGame, folder: Path) -> Path:
             "event": one_line(summary.game_id),
         },
     )
+    if game.end_time_ms is not None:
+        record.end_time_ms = min(game.end_time_ms, MAX_RECORD_MS)
     folder.mkdir(parents=True, exist_ok=True)
     safe = file_name(summary.game_id)
     for number in itertools.count(1):
