@@ -318,7 +318,7 @@ def test_functions_play_in_threads() -> None:
 
 
 def test_errors_of_workers_reach_the_caller() -> None:
-    with pytest.raises(WorkerError, match="^no program"):
+    with pytest.raises(WorkerError, match=r"^no program"):
         arena.play_match("usi:/no/such/engine", "random", games=4, concurrency=2)
     with pytest.raises(EngineError, match="no program"):
         arena.play_match("usi:/no/such/engine", "random", games=2)

@@ -474,6 +474,19 @@ def test_a_game_is_played_by_keyboard_alone(visit: Open) -> None:
     screenshot(page, "play")
 
 
+def test_enter_in_a_field_ends_the_dialog_of_headers(visit: Open) -> None:
+    page = visit("analyse")
+    page.locator(".analyse .toolbar .button").last.click()
+    page.get_by_role("menuitem", name="Players and event").click()
+    field = page.get_by_role("textbox", name="Event")
+    field.fill("Meijin")
+    field.press("Enter")
+    expect(page.locator("dialog")).to_have_count(0)
+    page.locator(".analyse .toolbar .button").last.click()
+    page.get_by_role("menuitem", name="Players and event").click()
+    expect(page.get_by_role("textbox", name="Event")).to_have_value("Meijin")
+
+
 def test_a_session_by_keyboard_alone(visit: Open) -> None:
     page = visit("analyse")
     key = page.keyboard

@@ -75,24 +75,24 @@ export function HeadersDialog({ onClose }: { onClose: () => void }) {
   const [values, setValues] = useState<Headers>({ ...game.value.headers });
   return (
     <Dialog title={t('headers')} onClose={onClose}>
-      {FIELDS.map(name => (
-        <label key={name} class="field">
-          <span>{sideText('headers', name, game.value.initialSfen)}</span>
-          <input maxLength={200} value={values[name] ?? ''} onInput={e => setValues({ ...values, [name]: e.currentTarget.value })} />
-        </label>
-      ))}
-      <footer>
-        <Button
-          isWide
-          class="primary"
-          label={t('ok')}
-          onClick={() => {
-            game.value.headers = Object.fromEntries(Object.entries(values).filter(([, v]) => v));
-            edited();
-            onClose();
-          }}
-        />
-      </footer>
+      <form
+        onSubmit={e => {
+          e.preventDefault();
+          game.value.headers = Object.fromEntries(Object.entries(values).filter(([, v]) => v));
+          edited();
+          onClose();
+        }}
+      >
+        {FIELDS.map(name => (
+          <label key={name} class="field">
+            <span>{sideText('headers', name, game.value.initialSfen)}</span>
+            <input maxLength={200} value={values[name] ?? ''} onInput={e => setValues({ ...values, [name]: e.currentTarget.value })} />
+          </label>
+        ))}
+        <footer>
+          <Button isWide isSubmit class="primary" label={t('ok')} />
+        </footer>
+      </form>
     </Dialog>
   );
 }

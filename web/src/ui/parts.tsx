@@ -52,19 +52,21 @@ export const keyName = (key: string): string => key.replace(/Arrow(Left|Right|Up
 interface ButtonProps {
   icon?: IconName;
   label: string;
-  onClick: () => void;
+  onClick?: () => void;
   /** Shows the label as text, not only as a tooltip. */
   isWide?: boolean;
+  /** Submits its form, as Enter in a field does. */
+  isSubmit?: boolean;
   pressed?: boolean;
   disabled?: boolean;
   class?: string;
   keys?: string;
 }
 
-export function Button({ icon, label, onClick, isWide, pressed, disabled, class: name, keys }: ButtonProps) {
+export function Button({ icon, label, onClick, isWide, isSubmit, pressed, disabled, class: name, keys }: ButtonProps) {
   return (
     <button
-      type="button"
+      type={isSubmit ? 'submit' : 'button'}
       class={`button ${isWide ? 'wide' : ''} ${name ?? ''}`}
       title={keys ? `${label} (${keyName(keys)})` : label}
       aria-label={label}
