@@ -487,6 +487,24 @@ def test_enter_in_a_field_ends_the_dialog_of_headers(visit: Open) -> None:
     expect(page.get_by_role("textbox", name="Event")).to_have_value("Meijin")
 
 
+def test_the_current_move_stays_in_sight_when_the_panels_above_grow(visit: Open) -> None:
+    page = visit("analyse")
+    page.keyboard.press("Control+o")
+    page.locator("dialog textarea").fill(RECORD.rsplit("  12", 1)[0])
+    page.locator("dialog footer button").last.click()
+    expect(page.locator("dialog")).to_have_count(0)
+    hidden = """list => {
+        const [a, b] = [list.querySelector('.current'), list].map(e => e.getBoundingClientRect());
+        return a.bottom > b.bottom || a.top < b.top;
+    }"""
+    for ply in range(1, 12):
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.locator(".move-list .move").nth(ply).click()
+        page.set_viewport_size({"width": 1440, "height": 640})
+        page.wait_for_timeout(100)
+        assert not page.locator(".move-list").evaluate(hidden), ply
+
+
 def test_a_session_by_keyboard_alone(visit: Open) -> None:
     page = visit("analyse")
     key = page.keyboard

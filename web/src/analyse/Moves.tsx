@@ -102,12 +102,25 @@ export function MoveList() {
   void scored.value;
   const { root } = game.value;
   const list = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  const isInSight = useRef(true);
+  /** How far the current move is below the middle of the list if it is out of sight or near an edge, else 0. */
+  const offCentre = (margin: number): number => {
     const current = list.current?.querySelector('.current');
-    if (!current) return;
+    if (!current) return 0;
     const [a, b] = [current.getBoundingClientRect(), list.current!.getBoundingClientRect()];
-    if (a.top < b.top + 30 || a.bottom > b.bottom - 30) list.current!.scrollTop += a.top - b.top - b.height / 2;
-  }, [node.value]);
+    return a.top < b.top + margin || a.bottom > b.bottom - margin ? a.top - b.top - b.height / 2 : 0;
+  };
+  const show = () => {
+    list.current!.scrollTop += offCentre(30);
+    isInSight.current = true;
+  };
+  useEffect(show, [node.value]);
+  // The panels above grow when a search begins; who has scrolled away stays there.
+  useEffect(() => {
+    const observer = new ResizeObserver(() => isInSight.current && show());
+    observer.observe(list.current!);
+    return () => observer.disconnect();
+  }, []);
   const rows = [<Move key={root.id} move={moveProps(root)} />];
   if (root.comment) rows.push(<p key="c0" class="comment">{root.comment}</p>);
   for (let at: Node | undefined = root; at; at = continuation(at)) {
@@ -129,7 +142,7 @@ export function MoveList() {
   const { ending, result } = game.value;
   if (ending) rows.push(<p key="end" class="ending">{endingText(ending, game.value.mainLine().at(-1)!.sfen, game.value.initialSfen, result)}</p>);
   return (
-    <div ref={list} class="move-list" role="region" aria-label={t('moves')} tabIndex={-1}>
+    <div ref={list} class="move-list" role="region" aria-label={t('moves')} tabIndex={-1} onScroll={() => (isInSight.current = !offCentre(0))}>
       {rows}
     </div>
   );

@@ -444,7 +444,7 @@ export const ja: Record<keyof typeof en, string> = {
   'library.known.one': '「{name}」の 1 局は、同じ指し手と対局者の棋譜が登録済みのため、そのままにしました',
   'library.imported.one': '「{name}」の 1 局を取り込みました',
   'library.studied': '解析済み',
-  'library.none': '棋譜がありません。対局や解析をした棋譜がここに表示されます。',
+  'library.none': '棋譜が見つかりません。対局や解析をした棋譜がここに表示されます。',
   'library.confirmDelete': 'この棋譜を完全に削除しますか？',
   'play.new': '新しい対局',
   'play.start': '対局開始',
