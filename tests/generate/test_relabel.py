@@ -377,6 +377,16 @@ def test_a_function_labels(source: Path, tmp_path: Path, monkeypatch: pytest.Mon
         PolicySettings(temperature=0)
 
 
+def test_a_function_of_the_working_directory_labels(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "labels_of_mine.py").write_text("def one(sfens):\n    return [None]\n")
+    failed = run(source, "--by", "python:labels_of_mine:one", "-o", tmp_path / "out")
+    assert "Error: labels_of_mine:one returned 1 answer for " in failed.output
+
+
 def silent(sfens: Sequence[str]) -> object:
     return [({}, 0.5)] * len(sfens)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,8 @@ def command(
     from komadori.records import RecordError
     from komadori.usi.client import EngineError
 
+    if spec.startswith("python:"):
+        sys.path.append("")  # the working directory, as for `python -m`
     terminal = console(err=True)
     network: dict[str, Any] = {"backend": backend, "precision": "auto"}
     network |= {"device": device} if device else {}

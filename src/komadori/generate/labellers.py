@@ -25,6 +25,7 @@ from komadori.inference import Evaluator
 from komadori.inference.protocol import Floats, invalid_outputs, wait_for
 from komadori.records import MATE_CP, Samples, score_to_record
 from komadori.rules import Board
+from komadori.wording import counted
 
 #: Sum of the visits of a position, up to rounding.
 TOTAL_VISITS = 10_000
@@ -341,7 +342,8 @@ class FunctionLabeller(PositionLabeller):
             raise LabelError(f"{self._name} returned {answers!r:.80}, not a list of answers")
         if len(answers) != len(sfens):
             raise LabelError(
-                f"{self._name} returned {len(answers)} answers for {len(sfens)} positions"
+                f"{self._name} returned {counted(len(answers), 'answer')} for "
+                f"{counted(len(sfens), 'position')}"
             )
         return answers
 
