@@ -1,5 +1,5 @@
 // The move list with variations and comments.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { percent, t } from '../i18n';
 import { notation } from '../settings';
 import { gradeOf, lossOf, MARKS, type Grade } from '../shogi/grades';
@@ -111,12 +111,13 @@ export function MoveList() {
     return a.top < b.top + margin || a.bottom > b.bottom - margin ? a.top - b.top - b.height / 2 : 0;
   };
   const show = () => {
-    list.current!.scrollTop += offCentre(30);
+    const offset = offCentre(30);
+    if (offset) list.current!.scrollTop += offset;
     isInSight.current = true;
   };
   useEffect(show, [node.value]);
   // The panels above grow when a search begins; who has scrolled away stays there.
-  useEffect(() => {
+  useLayoutEffect(() => {
     const observer = new ResizeObserver(() => isInSight.current && show());
     observer.observe(list.current!);
     return () => observer.disconnect();
