@@ -71,9 +71,9 @@ class Comparison:
 
     @property
     def p(self) -> float:
-        """The p value against the bound nearest to the mean; NaN with fewer than two seeds."""
+        """The p value against the bound nearest to the mean; NaN without as many seeds as SEEDS."""
         values = list(self.gap.by_seed.values())
-        if len(values) < 2 or not math.isfinite(self.gap.mean):
+        if len(values) < len(SEEDS) or not math.isfinite(self.gap.mean):
             return math.nan
         return student.p_of_bounds(values, self.low, self.high)
 
@@ -97,7 +97,7 @@ class Finding:
 
     @property
     def own_p(self) -> float:
-        """p without correction; NaN if a comparison has fewer than two seeds.
+        """p without correction; NaN if a comparison lacks a seed.
 
         The claim holds if every comparison passes (an intersection-union test), and fails if any
         comparison contradicts it (Bonferroni).
