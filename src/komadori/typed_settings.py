@@ -107,13 +107,13 @@ def build_part(cls: type[T], table: Mapping[str, Any]) -> tuple[T, dict[str, Any
 def convert(value: Any, hint: Any, key: str) -> Any:
     """The value as the type of a setting: lists become tuples, integers floats, tables dataclasses.
 
-    A string is accepted for a tuple of strings. Raises ValueError for other types, infinity, NaN
-    and integers beyond 64 bits.
+    A string is accepted for a tuple of strings. Raises ValueError for other types, infinity, NaN,
+    integers beyond 64 bits and texts with a NUL character.
     """
     kind, items = typing.get_origin(hint), typing.get_args(hint)
     if kind is tuple:
         if isinstance(value, str) and items[0] is str:
-            return (value,)
+            return (convert(value, str, key),)
         is_any_length = items[-1] is Ellipsis
         if isinstance(value, list | tuple) and (is_any_length or len(value) == len(items)):
             each = [items[0]] * len(value) if is_any_length else items
@@ -132,6 +132,8 @@ def convert(value: Any, hint: Any, key: str) -> Any:
         bits = value.bit_length()
         number = f"{value:.3g}" if bits < 1000 else f"about 2^{bits}"  # floats end at 2^1024
         raise ValueError(f"{key} must be below 2^63, not {number}")
+    elif hint is str and isinstance(value, str) and "\0" in value:  # no path has one
+        raise ValueError(f"{key} has a NUL character: {value[:60]!r}")
     elif type(value) is hint or (kind is Mapping and isinstance(value, Mapping)):
         return value
     raise ValueError(f"{key} must be {_expected(hint)}, not {value!r}")

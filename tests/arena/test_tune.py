@@ -489,6 +489,10 @@ def test_the_live_table_fits_the_terminal(height: int, width: int) -> None:
         ("conditions=3\n[parameters.a]\nstart=1\nmin=0\nmax=2", "conditions isn't a table"),
         ("opponent=3\n[parameters.a]\nstart=1\nmin=0\nmax=2", "opponent is 3, expected a player"),
         ("opponent='nosuch'\n[parameters.a]\nstart=1\nmin=0\nmax=2", "'nosuch' is no player"),
+        (
+            'openings="\\u0000"\n[parameters.a]\nstart=1\nmin=0\nmax=2',
+            r"openings is '\\x00', expected the name of a file",
+        ),
         ("openings=3\n[parameters.a]\nstart=1\nmin=0\nmax=2", "openings is 3"),
         ("[spsa]\nalpha='x'\n[parameters.a]\nstart=1\nmin=0\nmax=2", "spsa.alpha"),
         ("x = [", "p.toml"),

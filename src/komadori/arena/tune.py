@@ -96,8 +96,9 @@ def _config(data: dict[str, Any], parse_clock: Callable[[str], dict[str, int]]) 
         if key in rest and (not isinstance(rest[key], int) or not 0 <= rest[key] < 1 << 31):
             raise ValueError(f"{key} is {rest[key]!r}, expected an integer of at least 0")
     for key, expected in (("openings", "the name of a file"), ("opponent", "a player")):
-        if not isinstance(rest.get(key, ""), str):
-            raise ValueError(f"{key} is {rest[key]!r}, expected {expected}")
+        text = rest.get(key, "")
+        if not isinstance(text, str) or "\0" in text:
+            raise ValueError(f"{key} is {text!r}, expected {expected}")
     if rest.get("opponent"):
         PlayerSpec.parse(rest["opponent"])
     if rest.get("pairs") == 0:
