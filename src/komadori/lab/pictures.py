@@ -45,8 +45,6 @@ def picture(experiment: Experiment, records: Sequence[Record]) -> str:
 
 def _dots(axes: Any, experiment: Experiment, values: Mapping[str, Value], measure: str) -> None:
     """A row per variant: a dot per seed, and the diary's figure."""
-    from matplotlib.ticker import PercentFormatter
-
     for place, variant in enumerate(experiment.variants):
         found = list(values[variant.name].by_seed.values())
         axes.plot(found, [place] * len(found), "o", color=COLOURS[0], alpha=0.8, markersize=7)
@@ -58,7 +56,7 @@ def _dots(axes: Any, experiment: Experiment, values: Mapping[str, Value], measur
         axes.plot([], [], "D", color=COLOURS[1], fillstyle="none", label="diary")
     axes.set_yticks(range(len(values)), [variant.title for variant in experiment.variants])
     axes.set_ylim(len(values) - 0.5, -0.5)
-    axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.xaxis.set_major_formatter(lambda x, _: f"{100 * x:.4g}%")
 
 
 def _places(

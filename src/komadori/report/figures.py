@@ -91,7 +91,7 @@ def _figure(plot: Plot) -> Any:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", alpha=0.25)
     if plot.percent:
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axes.yaxis.set_major_formatter(lambda y, _: f"{100 * y:.4g}%")
     if plot.kind == "bar":  # room for the legend above the bars
         highest = max((y for c in plot.curves for y in c.y if y == y), default=1.0)
         axes.set_ylim(0, 1.25 * highest)
