@@ -17,7 +17,7 @@ from komadori.nets.tensor_file import read_tensors
 from komadori.typed_settings import read_toml
 from komadori.whole_file import read_whole
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="devices are files elsewhere")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no /dev/null, no FIFOs")
 
 
 @pytest.mark.parametrize("read", [NnueWeights.load, read_openings, read_tensors, read_toml])

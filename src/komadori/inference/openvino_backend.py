@@ -266,24 +266,20 @@ def read_model(core: Any, path: Path) -> Any:
         raise ModelError(f"{path}: not a model that OpenVINO reads: {_brief(error)}") from None
 
 
-#: The most iterations of a graph's loops, and the most elements of one of its tensors per position:
-#: far more than networks for play need.
+#: Maximum number of iterations of a graph's loops, and of elements of a tensor per position: far
+#: more than networks for play need.
 _MAX_ITERATIONS = 10_000
 _MAX_ELEMENTS = 1 << 28
 
 
-def check_work(path: Path, model: Any) -> None:
-    """Raise ModelError for a graph that would run forever or fill the memory, where its operations
-    say so beforehand."""
-    _check_work(path, model, 1)
-
-
-def _check_work(path: Path, model: Any, iterations: int) -> None:
+def check_work(path: Path, model: Any, iterations: int = 1) -> None:
+    """Raise ModelError for a graph that would run forever or fill the memory, as far as its loop
+    counts and static shapes tell. iterations: of the loops around it."""
     for node in model.get_ops():
         kind = node.get_type_name()
         if kind == "If":
-            _check_work(path, node.get_then_body(), iterations)
-            _check_work(path, node.get_else_body(), iterations)
+            check_work(path, node.get_then_body(), iterations)
+            check_work(path, node.get_else_body(), iterations)
         for output in node.outputs():
             shape = output.get_partial_shape()
             if shape.rank.is_dynamic:
@@ -303,7 +299,7 @@ def _check_work(path: Path, model: Any, iterations: int) -> None:
                     f"{path}: a loop of {own * iterations:,} iterations; at most "
                     f"{_MAX_ITERATIONS:,} are run"
                 )
-            _check_work(path, node.get_function(), max(own, 1) * iterations)
+            check_work(path, node.get_function(), max(own, 1) * iterations)
 
 
 def _not_utf8(path: Path) -> ModelError:
