@@ -249,29 +249,32 @@ def _loop(model: Path, iterations: int) -> Any:
     return _in_place_of_value(model, node, trips, ("true", np.array(True)))
 
 
-def test_graphs_that_would_run_forever_are_refused(model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["openvino", "onnxruntime"])
+def test_graphs_that_would_run_forever_are_refused(
+    model: Path, tmp_path: Path, backend: str
+) -> None:
     onnx.save(_loop(model, 2), tmp_path / "short.onnx")
     x = planes(3)
     np.testing.assert_allclose(
-        evaluate(load(tmp_path / "short.onnx", backend="openvino"), *x)[1],
-        evaluate(load(model, backend="openvino"), *x)[1],
+        evaluate(load(tmp_path / "short.onnx", backend=backend), *x)[1],
+        evaluate(load(model, backend=backend), *x)[1],
         atol=1e-6,
     )
     onnx.save(_loop(model, 1 << 60), tmp_path / "long.onnx")
     with pytest.raises(ModelError, match=r"long\.onnx: a loop of 1,152,921,504,606,846,976 iter"):
-        load(tmp_path / "long.onnx", backend="openvino")
+        load(tmp_path / "long.onnx", backend=backend)
     node = onnx.helper.make_node("Expand", ["v", "shape"], ["output_value"])
     shape = np.array([1, 20_000_000_000], np.int64)
     onnx.save(_in_place_of_value(model, node, ("shape", shape)), tmp_path / "large.onnx")
     with pytest.raises(ModelError, match=r"large\.onnx: .*\[N, 20000000000\], not"):
-        load(tmp_path / "large.onnx", backend="openvino")
+        load(tmp_path / "large.onnx", backend=backend)
     hidden = onnx.load(tmp_path / "large.onnx")
     hidden.graph.node[-1].output[0] = "wide"
     mean = onnx.helper.make_node("ReduceMean", ["wide"], ["output_value"], axes=[1], keepdims=1)
     hidden.graph.node.append(mean)
     onnx.save(hidden, tmp_path / "hidden.onnx")
     with pytest.raises(ModelError, match=r"a tensor of 20,000,000,000 elements per position"):
-        load(tmp_path / "hidden.onnx", backend="openvino")
+        load(tmp_path / "hidden.onnx", backend=backend)
 
 
 def test_onnxruntime_needs_a_free_batch(model: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,10 @@ class OnnxRuntimeEvaluator(FutureSlots):
         if missing:
             present = ", ".join(ort.get_available_providers())
             raise ModelError(f"this onnxruntime has no {', '.join(missing)} (it has {present})")
+        with contextlib.suppress(ModuleNotFoundError):  # openvino isn't on every machine
+            from komadori.inference.openvino_backend import check_graph
+
+            check_graph(path)
         options = ort.SessionOptions()
         self.threads = options.intra_op_num_threads = threads or available_threads()
         options.log_severity_level = 4  # its errors are raised

@@ -302,6 +302,18 @@ def check_work(path: Path, model: Any, iterations: int = 1) -> None:
             check_work(path, node.get_function(), max(own, 1) * iterations)
 
 
+def check_graph(path: Path) -> None:
+    """Raise ModelError if `check_work` refuses the graph of a file. A graph that OpenVINO can't
+    read isn't checked."""
+    try:
+        model = read_model(import_openvino().Core(), path)
+        inputs, outputs = _shapes(model.inputs), _shapes(model.outputs)
+        _set_batch(model, 1, check_signature(path, inputs, outputs, read_card(path)))
+    except (ModelError, RuntimeError, UnicodeDecodeError):
+        return
+    check_work(path, model)
+
+
 def _not_utf8(path: Path) -> ModelError:
     return ModelError(f"{path}: a damaged model: it has names that aren't UTF-8")
 
