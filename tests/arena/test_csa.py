@@ -525,9 +525,16 @@ def test_a_password_in_names_reasons_and_errors_is_hidden(
     assert "hunter2" not in caplog.text
 
 
+def test_a_password_within_a_word_is_hidden_unless_it_is_short() -> None:
+    account = CsaAccount("h", "one", "game,hunter2")
+    assert account.hidden("xhunter2x game,hunter2x") == "x***x ***x"
+    assert CsaAccount("h", "one", "abc").hidden("abc abcd") == "*** abcd"
+
+
 def test_what_is_no_secret_is_not_hidden() -> None:
     assert CsaAccount("h", "one", "game,").hidden("one, two, (game)") == "one, two, (game)"
     assert CsaAccount("h", "one", "one").hidden("one - two") == "one - two"
+    assert CsaAccount("h", "komadori_1", "game,komadori").hidden("komadori_1") == "komadori_1"
 
 
 def test_both_players_of_a_game_write_to_one_folder(tmp_path: Path) -> None:

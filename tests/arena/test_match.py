@@ -631,13 +631,14 @@ def test_every_opening_is_compared_and_the_number_of_games_may_grow(tmp_path: Pa
     assert arena.play_match("material", "random", games=6, out=grown).played == 6
 
 
-def test_a_missing_record_is_restored(tmp_path: Path) -> None:
+def test_a_missing_or_empty_record_is_restored(tmp_path: Path) -> None:
     arena.play_match("material", "random", games=4, out=tmp_path, records="kif")
     lost = tmp_path / "games" / "00002.kif"
     text = lost.read_bytes()
-    lost.unlink()
-    arena.play_match("material", "random", games=4, out=tmp_path, records="kif")
-    assert lost.read_bytes() == text
+    for lose in (lost.unlink, lambda: lost.write_bytes(b"")):
+        lose()
+        arena.play_match("material", "random", games=4, out=tmp_path, records="kif")
+        assert lost.read_bytes() == text
 
 
 def test_a_file_in_the_place_of_a_record_is_named_before_the_games(tmp_path: Path) -> None:

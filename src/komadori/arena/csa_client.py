@@ -59,6 +59,9 @@ MAX_WAITING = 1000
 MAX_SUMMARY = 10_000
 MAX_SUMMARY_CHARACTERS = 1 << 20
 
+#: Minimum length of a password that is hidden within longer words too.
+ANYWHERE = 5
+
 #: Maximum length of a game's id in its file name.
 MAX_FILE_NAME = 100
 
@@ -104,10 +107,14 @@ class CsaAccount:
             raise ValueError(f"{one_line(self.host)!r} can't be the name of a server") from None
 
     def hidden(self, text: str) -> str:
-        """The text without the password, which a server may send back."""
+        """The text without the password, which a server may send back. A short password is hidden
+        where it is a word of its own; what the name contains is no secret."""
         for secret in self.secrets:
-            if secret not in ("", self.name):
-                text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+            if secret and secret not in self.name:
+                pattern = re.escape(secret)
+                if len(secret) < ANYWHERE:
+                    pattern = rf"(?<!\w){pattern}(?!\w)"
+                text = re.sub(pattern, "***", text)
         return text
 
 

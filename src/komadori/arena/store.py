@@ -66,12 +66,12 @@ class MatchStore(Journal):
 
     def write_records(self, record: GameRecord, suffixes: Iterable[str]) -> None:
         """Write the game to files of its own, games/NNNNN.SUFFIX (kif, csa, usi, ...), where they
-        don't exist."""
+        don't exist or are empty."""
         from komadori.records import write_games
 
         for suffix in suffixes:
             path = self._record(record.index, suffix)
-            if not path.exists():
+            if not path.exists() or not path.stat().st_size:
                 path.parent.mkdir(exist_ok=True)
                 write_games(path, [to_game(record)])
 
