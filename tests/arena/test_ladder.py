@@ -80,6 +80,21 @@ def test_why_an_engine_failed_is_printed(path: Path, tmp_path: Path) -> None:
     assert "no weights" in done.output
 
 
+def test_an_engine_is_added_only_with_options_that_it_has(path: Path, tmp_path: Path) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(
+        "for line in iter(input, 'quit'):\n"
+        "    print('option name Mode type combo default a var a var b\\nusiok\\nreadyok', flush=True)\n"
+    )
+    for option, problem in (("Mode=c", "'c' isn't one of a, b"), ("Level=3", "no option Level")):
+        refused = run("add", path, "x", f"usi:{sys.executable} {engine}?{option}")
+        assert refused.exit_code == 2
+        assert problem in refused.output
+    assert run("add", path, "y", f"usi:{sys.executable} {engine}?Mode=b").exit_code == 0
+    with Ladder(path) as ladder:
+        assert "x" not in [player.name for player in ladder.players()]
+
+
 def test_only_the_players_named_play(path: Path) -> None:
     result = run("play", path, "--games", 4, "-p", "mat", "-a", "rnd[/] 2")
     assert result.exit_code == 0, result.output

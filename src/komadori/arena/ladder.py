@@ -208,7 +208,7 @@ class Ladder:
     ) -> LadderPlayer:
         """Add a player. Raises LadderError if the name is taken, and PlayerSpecError, also if the
         player is known not to support the ladder's limits or openings, its network or weights can't
-        be loaded, or its program doesn't exist: nothing removes a player."""
+        be loaded, its program doesn't exist or refuses an option: nothing removes a player."""
         from komadori.players import check_files, fingerprint
 
         if not name.strip() or not name.isprintable():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from komadori.players.spec import PlayerSpec, PlayerSpecError
 from komadori.search.alphabeta import EVALUATIONS
-from komadori.usi.client import find_program, program_folder, split_words
+from komadori.usi.client import EngineError, find_program, program_folder, split_words
 from komadori.usi.models import ModelNotFoundError, defaults_file, find_model, is_fake
 from komadori.usi.options import EvaluationOptions
 from komadori.wording import check_type
@@ -32,7 +32,7 @@ def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
 
 def check_files(spec: str | PlayerSpec) -> None:
     """Raise PlayerSpecError if a player's network or weights can't be loaded (they are loaded once)
-    or its program doesn't exist (it isn't started)."""
+    or its program doesn't exist. The program is started only to check options given for it."""
     check_type("spec", spec, str, PlayerSpec)
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
     if parsed.kind in ("model", "policy", "one-ply"):
@@ -46,6 +46,8 @@ def check_files(spec: str | PlayerSpec) -> None:
         program = split_words(parsed.argument or parsed.kind)[0]
         if find_program(program) is None:
             raise PlayerSpecError(f"no program {program!r} found")
+        if parsed.own_options:
+            _check_loads(parsed)
 
 
 def _check_model(name: str) -> None:
@@ -62,7 +64,7 @@ def _check_loads(spec: PlayerSpec) -> None:
         players.make(spec).close()
     except PlayerSpecError:
         raise
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EngineError) as error:
         raise PlayerSpecError(str(error)) from error
 
 
