@@ -482,7 +482,21 @@ def test_a_game_without_mistakes_has_no_table(tmp_path: Path) -> None:
         )
         assert words in done.output
         assert "┃" not in done.output
+        assert "losses" not in done.output
         assert ("wrote " in done.output) == (language == "en")
+
+
+def test_losses_are_unknown_with_the_scores_of_one_side(tmp_path: Path) -> None:
+    game = Game.from_usi(FIRST)
+    game.comments = {1: "#評価値=50", 3: "#評価値=-900"}
+    with GameWriter(tmp_path / "game.kif") as writer:
+        writer.write(game)
+    for language, words in (("en", "no losses are known"), ("ja", "損失は分かりません")):
+        done = CliRunner().invoke(
+            group, ["analyse", str(tmp_path / "game.kif"), "--from-comments", "--lang", language]
+        )
+        assert words in done.output
+        assert not re.search("no move lost|5ポイント以上", done.output)
 
 
 @pytest.mark.parametrize("player", ["alphabeta", "model"])

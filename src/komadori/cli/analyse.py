@@ -88,6 +88,8 @@ class _Words:
     of_record: str
     summary: str
     no_mistakes: str
+    no_losses: str
+    """No move has a score both before and after it."""
     wrote: str
     conjunction: str
     title: str
@@ -102,6 +104,7 @@ _WORDS: Mapping[str, _Words] = {
         of_record="{} of {} moves agree with the record's lines; ",
         summary="{:.1f} points lost per move; accuracy {:.0f}%",
         no_mistakes="no move lost 5 points or more",
+        no_losses="no losses are known: no move has a score both before and after it",
         wrote="wrote {}",
         conjunction=" and ",
         title="▲ {black} - △ {white}, {result}",
@@ -114,6 +117,7 @@ _WORDS: Mapping[str, _Words] = {
         of_record="最善手との一致{}/{}、",
         summary="一手平均の損失{:.1f}ポイント、精度{:.0f}%",
         no_mistakes="5ポイント以上勝率を下げた手はありません",
+        no_losses="前と後の評価がともに分かる手がなく、損失は分かりません",
         wrote="{}を書き出しました",
         conjunction="と",
         title="▲{black} 対 △{white}、{result}",
@@ -585,7 +589,9 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
     if mistakes:
         terminal.print(table)
     else:
-        terminal.print(title + words.semicolon + words.no_mistakes, soft_wrap=True)
+        is_judged = any(loss is not None for loss in analysed.losses)
+        found = words.no_mistakes if is_judged else words.no_losses
+        terminal.print(title + words.semicolon + found, soft_wrap=True)
     for turn in (0, 1):
         side_ = analysed.side(turn)
         if math.isnan(side_.accuracy):  # no move of this side was judged

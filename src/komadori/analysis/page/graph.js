@@ -66,6 +66,10 @@ export function createGraph(game, labels, onPly) {
     }
     for (const run of runs()) {
       const points = run.map(([ply, rate]) => `${x(ply).toFixed(1)},${y(rate).toFixed(1)}`).join(" ");
+      if (run.length === 1) { // a line of one point is invisible
+        view.append(s("circle", { class: "lone", cx: x(run[0][0]), cy: y(run[0][1]), r: 2 }));
+        continue;
+      }
       const closed = `${x(run[0][0])},${middle} ${points} ${x(run[run.length - 1][0])},${middle}`;
       view.append(s("polygon", { class: "area", points: closed }), s("polyline", { class: "rate", points }));
     }

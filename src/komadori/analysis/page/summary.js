@@ -15,7 +15,7 @@ export function drawSummary(game, data, names, grade, t) {
       line(t.same, (one) => one.compared ? `${one.same} / ${one.compared}` : "–"),
       line(t.meanLoss, (one) => one.moves ? points(one.loss) : "–"),
       data.grades.map((_, i) => data.grades.length - 1 - i).map((i) => line(
-        [h("span", { class: `badge grade${i}` }), grade(i)], (one) => String(one.mistakes[i]))),
+        [h("span", { class: `badge grade${i}` }), grade(i)], (one) => one.moves ? String(one.mistakes[i]) : "–")),
     ),
   );
   const phases = h("table", { class: "summary" },

@@ -294,7 +294,7 @@ export function mount(element, data, options) {
     const dear = game().marks.map((grade, i) => ({ grade, i })).filter(({ grade, i }) => grade !== null && game().lines[i].length);
     dear.sort((a, b) => game().losses[b.i] - game().losses[a.i]);
     const shown = dear.slice(0, TURNING_POINTS).sort((a, b) => a.i - b.i);
-    if (!shown.length) return h("p", { class: "soft" }, t().noMistakes);
+    if (!shown.length) return h("p", { class: "soft" }, game().sides.some((one) => one.moves) ? t().noMistakes : t().noLosses);
     return shown.map(({ grade, i }) => {
       const best = game().lines[i][0], played = game().moves[i], reply = game().lines[i + 1][0];
       const before = positionAt(i);
