@@ -300,7 +300,7 @@ def test_a_browser_shows_scores_without_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
-def test_scores_of_one_side_are_points_and_no_losses(tmp_path: Path) -> None:
+def test_scores_of_one_side_are_a_line_without_losses(tmp_path: Path) -> None:
     """A program comments on its own moves: no move has a score both before and after it."""
     game = Game.from_usi(MOVES)
     game.comments.update({1: "#評価値=50", 3: "#評価値=-900"})
@@ -309,7 +309,9 @@ def test_scores_of_one_side_are_points_and_no_losses(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(html_report([analysed], "t", options=PageOptions("en")), "utf-8")
     shown = dom(path)
-    assert shown.count('class="lone"') == 2
+    line = re.search('class="rate" points="([^"]*)"', shown)
+    assert line is not None
+    assert len(set(line[1].split())) == 2
     assert "No losses are known" in shown
     assert "No move lost 5 points or more.</p>" not in shown
     assert not re.search(r"badge grade\d.*?<td[^>]*>0<", shown)

@@ -1,6 +1,7 @@
 import { h, s } from "./dom.js";
 
-// Black's win rate over the moves. `rates` holds null where nothing is known.
+// Black's win rate over the moves. `rates` holds null where nothing is known; the line goes on
+// to the next known one: programs that comment on their own moves leave every second one out.
 
 const HEIGHT = 210, LEFT = 40, RIGHT = 10, TOP = 12, BOTTOM = 24, ROW = 17;
 
@@ -14,21 +15,6 @@ export function createGraph(game, labels, onPly) {
   let width = 700, cursor = null, current = 0;
   const x = (ply) => LEFT + (width - LEFT - RIGHT) * ply / last;
   const y = (rate) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - rate);
-
-  function runs() {
-    const found = [];
-    let run = [];
-    game.rates.forEach((rate, ply) => {
-      if (rate === null) {
-        if (run.length) found.push(run);
-        run = [];
-      } else {
-        run.push([ply, rate]);
-      }
-    });
-    if (run.length) found.push(run);
-    return found;
-  }
 
   // Beside its line, right of it if there is room, or above the names that are in the way.
   function placeOf(at, label, named) {
@@ -64,14 +50,11 @@ export function createGraph(game, labels, onPly) {
     for (let ply = 0; ply <= last; ply += step) {
       view.append(s("text", { x: x(ply), y: HEIGHT - 7, "text-anchor": "middle" }, String(ply)));
     }
-    for (const run of runs()) {
-      const points = run.map(([ply, rate]) => `${x(ply).toFixed(1)},${y(rate).toFixed(1)}`).join(" ");
-      if (run.length === 1) { // a line of one point is invisible
-        view.append(s("circle", { class: "lone", cx: x(run[0][0]), cy: y(run[0][1]), r: 2 }));
-        continue;
-      }
-      const closed = `${x(run[0][0])},${middle} ${points} ${x(run[run.length - 1][0])},${middle}`;
-      view.append(s("polygon", { class: "area", points: closed }), s("polyline", { class: "rate", points }));
+    const known = game.rates.flatMap((rate, ply) => rate === null ? [] : [[x(ply).toFixed(1), y(rate).toFixed(1)]]);
+    if (known.length) {
+      const points = known.map((point) => point.join(",")).join(" ");
+      const closed = `${known[0][0]},${middle} ${points} ${known[known.length - 1][0]},${middle}`;
+      view.append(s("polygon", { class: "area", points: closed }), s("polyline", { class: "rate", points: `${known[0].join(",")} ${points}` })); // one point, twice, is a dot
     }
     game.marks.forEach((grade, i) => {
       if (grade === null || game.rates[i + 1] === null) return;
