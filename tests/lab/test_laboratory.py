@@ -520,6 +520,9 @@ def test_commands_make_pages(tmp_path, monkeypatch):
     assert "train loss |  |  | 1 |  | **not decided** |" in page  # no gap of one seed
     assert "| 1 run (seed 1) |" in page
     assert "A machine" in page
+    assert f"(nowhere; `{folder.as_posix()}/toy.toml`)" in page
+    assert f"`komadori lab run toy --experiments {folder.as_posix()} " in page
+    assert "corrected for the 0 claims tested" in page
     assert (tmp_path / "pages" / "toy.svg").read_text().startswith("<?xml")
     index = (tmp_path / "pages" / "index.md").read_text()
     assert "[A toy](toy.md) | 2 of 6 |" in index
@@ -714,3 +717,20 @@ def test_damaged_results_are_named(text, message, tmp_path) -> None:
     (tmp_path / "name.json").write_text(text)
     with pytest.raises(LabError, match=message):
         Store(tmp_path).records("name")
+
+
+def test_the_documented_experiment_names_measures():
+    known = set(measures.MEASURES)
+    example = re.findall(r"diary = \{(.*)\}", experiment.__doc__ or "")
+    assert example
+    assert {part.split("=")[0].strip() for part in example[0].split(",")} <= known
+
+
+def test_one_claim_is_counted_in_the_singular(toy):
+    records = [
+        record(name, seed=seed, train_loss=loss + seed / 10, policy_top1=0.3)
+        for name, loss in (("slow", 5.0), ("fast", 1.0))
+        for seed in (1, 2, 3)
+    ]
+    text = pages._claims_text(claims.judge(toy.claims, records))
+    assert "corrected for the 1 claim tested" in text

@@ -281,6 +281,7 @@ def report(
 
     Pages of experiments whose settings have changed are removed.
     """
+    from komadori.lab.experiment import FOLDER
     from komadori.lab.pages import write_pages
     from komadori.lab.results import Store
     from komadori.lab.size import LabError
@@ -294,14 +295,15 @@ def report(
         outputs[out / f"{experiment.name}.md"] = kind, _is_page_of(experiment)
     check_outputs(outputs, (), force=force)
     try:
-        pages = write_pages(experiments, Store(results), out, shown_command, machine)
+        shown = FOLDER if folder == experiment_path(FOLDER) else folder
+        pages = write_pages(experiments, Store(results), out, shown_command, machine, shown)
     except (LabError, OSError) as error:
         raise click.ClickException(str(error)) from error
     say(f"{counted(len(pages), 'page')}: {out / 'index.md'}")
 
 
 def _is_page_of(experiment: Experiment) -> IsKind:
-    source = f"experiments/lab/{experiment.name}.toml".encode()
+    source = f"/{experiment.name}.toml`)".encode()
     return lambda path: source in path.read_bytes()
 
 

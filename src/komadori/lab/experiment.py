@@ -11,7 +11,7 @@
     [[variants]]
     name = "3x3"
     title = "hands as planes, 3x3 convolution"
-    diary = { train_loss = 3.578, policy_accuracy = 0.241 }
+    diary = { train_loss = 3.578, policy_top1 = 0.241 }
     set = { model.net.hands = "3x3" }  # merged into the base
 
     [[claims]]                         # what the diary concludes (lab.claims)

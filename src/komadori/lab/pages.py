@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,18 +25,25 @@ from komadori.lab.claims import (
     judge,
     value_of,
 )
-from komadori.lab.experiment import Claim, Experiment, Variant
+from komadori.lab.experiment import FOLDER, Claim, Experiment, Variant
 from komadori.lab.measures import MEASURES, PERCENT, measure_of
 from komadori.lab.pictures import picture
 from komadori.lab.results import Record, Store
 from komadori.lab.size import LabError, Size
-from komadori.wording import no_such_file
+from komadori.wording import counted, no_such_file
 
 
 def write_pages(
-    experiments: Sequence[Experiment], store: Store, out: Path, command: str, machine: str
+    experiments: Sequence[Experiment],
+    store: Store,
+    out: Path,
+    command: str,
+    machine: str,
+    folder: Path = FOLDER,
 ) -> list[Path]:
     """Write a page per experiment with records, of its newest size; returns their paths.
+
+    folder: that of the experiments' files, as pages name it.
 
     Pages whose records are of other settings are removed. Raises LabError, and changes nothing, if
     there are no records at all.
@@ -57,7 +65,7 @@ def write_pages(
         records = at_size(records, records[-1].size)
         findings = judge(experiment.claims, records)
         path = out / f"{experiment.name}.md"
-        text = page(experiment, records, findings, command, machine)
+        text = page(experiment, records, findings, command, machine, folder)
         write_text(path, _without_dead_links(text, out))
         write_text(out / f"{experiment.name}.svg", picture(experiment, records))
         copy = out / "data" / f"{experiment.name}.json"
@@ -88,18 +96,20 @@ def page(
     findings: Sequence[Finding],
     command: str,
     machine: str,
+    folder: Path = FOLDER,
 ) -> str:
     """The Markdown page of one experiment from records of one size."""
+    file = (folder / f"{experiment.name}.toml").as_posix()
     parts = [
         f"# {experiment.title}",
-        f"{experiment.question} ({_source(experiment)}; `experiments/lab/{experiment.name}.toml`)",
+        f"{experiment.question} ({_source(experiment)}; `{file}`)",
         experiment.note,
         variants_table(experiment, records),
         f"![{experiment.title}]({experiment.name}.svg)",
         "## Claims" if findings else "",
         _claims_text(findings) if findings else "",
         "## How",
-        _how(experiment, records, command, machine),
+        _how(experiment, records, command, machine, folder),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -193,7 +203,7 @@ def _claims_text(findings: Sequence[Finding]) -> str:
     return (
         f"{claims_table(findings)}\n\n"
         "Gaps are means of differences between runs of one seed; intervals are Student's t over "
-        f"the seeds, uncorrected. p is corrected for the {tested} claims tested on this page "
+        f"the seeds, uncorrected. p is corrected for the {counted(tested, 'claim')} tested on this page "
         f"(Holm); a verdict needs p < {LEVEL:g}. *Exploratory*: significant only without the "
         "correction; a lead for a new test, not a finding. Comparisons of fewer than "
         f"{len(SEEDS)} seeds have no gap."
@@ -238,12 +248,15 @@ def _diary_cell(variant: Variant, key: str) -> str:
     return measure_of(key).format(float(value))
 
 
-def _how(experiment: Experiment, records: Sequence[Record], command: str, machine: str) -> str:
+def _how(
+    experiment: Experiment, records: Sequence[Record], command: str, machine: str, folder: Path
+) -> str:
     last, kind, size = records[-1], experiment.kind, records[-1].size
     data = "".join(f" --data '{name}'" for name in last.facts.get("files", ()))
     tested = f" --test-positions {size.test_positions}"
+    own = "" if folder == FOLDER else f" --experiments {shlex.quote(folder.as_posix())}"
     chosen = command or (
-        f"komadori lab run {experiment.name}{data} --positions {size.positions}"
+        f"komadori lab run {experiment.name}{own}{data} --positions {size.positions}"
         f"{kind.options(size)}{tested if size.test_positions != Size().test_positions else ''}"
     )
     where = machine or "; ".join(dict.fromkeys(str(r.facts["machine"]) for r in records))
