@@ -84,7 +84,8 @@ def test_an_engine_is_added_only_with_options_that_it_has(path: Path, tmp_path: 
     engine = tmp_path / "engine.py"
     engine.write_text(
         "for line in iter(input, 'quit'):\n"
-        "    print('option name Mode type combo default a var a var b\\nusiok\\nreadyok', flush=True)\n"
+        "    print('option name Mode type combo default a var a var b')\n"
+        "    print('usiok\\nreadyok', flush=True)\n"
     )
     for option, problem in (("Mode=c", "'c' isn't one of a, b"), ("Level=3", "no option Level")):
         refused = run("add", path, "x", f"usi:{sys.executable} {engine}?{option}")

@@ -203,8 +203,8 @@ def _claims_text(findings: Sequence[Finding]) -> str:
     return (
         f"{claims_table(findings)}\n\n"
         "Gaps are means of differences between runs of one seed; intervals are Student's t over "
-        f"the seeds, uncorrected. p is corrected for the {counted(tested, 'claim')} tested on this page "
-        f"(Holm); a verdict needs p < {LEVEL:g}. *Exploratory*: significant only without the "
+        f"the seeds, uncorrected. p is corrected for the {counted(tested, 'claim')} tested on this "
+        f"page (Holm); a verdict needs p < {LEVEL:g}. *Exploratory*: significant only without the "
         "correction; a lead for a new test, not a finding. Comparisons of fewer than "
         f"{len(SEEDS)} seeds have no gap."
     )
