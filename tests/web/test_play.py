@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from web_pages import Page, Server, make_server
 
-from komadori.web import session
+from komadori.web import played, session
 from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library
 from komadori.web.opponents import Opponents, SeatedPlayer
@@ -294,6 +294,34 @@ def test_another_page_joins_a_game(server: Server) -> None:
         with server.page() as other:
             joined = other.ask("game_join", "game", game=game["game"])
             assert joined["game"]["game"] == game["game"]
+
+
+def test_a_page_that_starts_another_game_leaves_its_finished_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their engines hold memory, and only so many games may be played at a time."""
+    monkeypatch.setattr(session, "SESSION_TTL_S", 1.2)  # the sweep's interval is a part of it
+    monkeypatch.setattr(played, "ABANDONED_S", 0.1)
+    monkeypatch.setattr(played, "MAX_GAMES", 2)
+    closed: list[SeatedPlayer] = []
+    monkeypatch.setattr(SeatedPlayer, "close", lambda player: closed.append(player))
+    with make_server(tmp_path) as client, Server(client).page() as page:
+        _, running = start(page)
+        request, over = start(page, white={"kind": "engine", "player": "random"})
+        assert page.ask("game_start", "error", black=HUMAN, white=HUMAN)["code"] == "too_many"
+        page.send("game_action", game=over["game"], action="resign")
+        state(page, request, phase="over")
+        time.sleep(0.5)
+        assert not closed  # the page may still take a move back
+        page.ask("game_action", "ok", game=running["game"], action="stop")
+        monkeypatch.setattr(played, "MAX_GAMES", 3)
+        start(page)
+        deadline = time.monotonic() + 20
+        while not closed and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(closed) == 1
+        start(page)  # as the others have made room
+        start(page)
 
 
 def test_a_game_that_cannot_be_saved_says_so_and_is_saved_later(

@@ -552,9 +552,13 @@ class Games:
     def watched_by(self, watcher: object) -> list[int]:
         return [n for n, game in self._games.items() if watcher in game._watchers]
 
-    def leave(self, watcher: object) -> None:
+    def leave(self, watcher: object, *, is_over: bool = False) -> None:
+        """End what a page watches: with `is_over` only its finished games, whose engines hold
+        memory.
+        """
         for game in self._games.values():
-            game.unwatch(watcher)
+            if game.is_over or not is_over:
+                game.unwatch(watcher)
 
     async def sweep(self) -> None:
         """Close the games that nobody has watched for ABANDONED_S; store those not saved."""

@@ -335,6 +335,7 @@ class Session:
 
     async def _game_start(self, request: protocol.StartGame) -> None:
         game = await self._hub.games.start(request)
+        self._hub.games.leave(self, is_over=True)
         game.watch(self, request.id, self.send)
 
     async def _game_join(self, request: protocol.JoinGame) -> None:
