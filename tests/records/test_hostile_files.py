@@ -27,6 +27,7 @@ from komadori.records import (
     write_games,
 )
 from komadori.records.text import BLOCK_BYTES, lines_of
+from komadori.rules import Board
 
 PACKERS = {".xz": lzma, ".gz": gzip}
 
@@ -331,6 +332,26 @@ def test_a_jkf_game_too_long_for_its_reader_is_an_error(tmp_path: Path) -> None:
     found = read_games(path)
     assert [game.usi_moves() for game in found] == [["7g7f", "3c3d"]]
     assert "a game of more than 10,000 moves" in str(found.skipped[0])
+
+
+@pytest.mark.parametrize("number", [65_534, 65_535, 65_536, 999_990])
+def test_jkf_is_written_whatever_the_move_number(number: int, tmp_path: Path) -> None:
+    """The library that writes it would end the process at a move number of more than 16 bits."""
+    start = f"{Board().sfen().rpartition(' ')[0]} {number}"
+    game = Game.from_usi(["7g7f", "3c3d"], start)
+    board = game.board()
+    board.push_usi("7g7f")
+    game.variations[1] = [Game.from_usi(["8c8d"], board.sfen())]
+    write_games(tmp_path / "a.jkf", [game])
+    found = read_games(tmp_path / "a.jkf")[0]
+    assert (found.initial_sfen, found.usi_moves()) == (Board().sfen(), game.usi_moves())
+    assert found.variations[1][0].usi_moves() == ["8c8d"]
+
+
+def test_a_game_too_long_for_jkf_is_refused(tmp_path: Path) -> None:
+    game = Game.from_usi(["7i6h", "7a6b", "6h7i", "6b7a"] * 17_000)
+    with pytest.raises(RecordError, match="a line of 68,000 moves; JKF holds 10,000"):
+        write_games(tmp_path / "a.jkf", [game])
 
 
 _CUT_WHILE_READ = """

@@ -183,7 +183,12 @@ def _numbered(entries: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, An
 
 def _initial(sfen: str) -> Any:
     """The initial position of a JKF object."""
-    return parse_table(rs.Record.from_main_line(sfen, []).to_jkf())["initial"]
+    return parse_table(rs.Record.from_main_line(_unnumbered(sfen), []).to_jkf())["initial"]
+
+
+def _unnumbered(sfen: str) -> str:
+    """A position with move number 1: JKF has none, and rsshogi ends the process beyond 65,535."""
+    return f"{sfen.rpartition(' ')[0]} 1"
 
 
 def _with_square(
@@ -301,7 +306,8 @@ def _winner(result: rs.GameResult) -> Winner:
 
 
 def write_jkf(game: Game) -> str:
-    """Write a game as a JKF object, with its variations. Raises as `write_kif`.
+    """Write a game as a JKF object, with its variations. Raises as `write_kif`, and RecordError for
+    a line too long to be read again.
 
     An end without a word in JKF is written as interrupted, with a comment. A line without an end
     becomes interrupted if it has variations after its last move: JKF attaches them to an entry.
@@ -312,6 +318,8 @@ def write_jkf(game: Game) -> str:
 
 def _document(game: Game, spent_ms: tuple[int, int] = (0, 0)) -> dict[str, Any]:
     """spent_ms: time that each side spent before a variation."""
+    if len(game) > MAX_LINE:
+        raise RecordError(f"a line of {counted(len(game), 'move')}; JKF holds {MAX_LINE:,}")
     entries = []
     totals_ms = [spent_ms]  # by the number of moves
     comments = [game.comments.get(0)]
@@ -338,7 +346,7 @@ def _document(game: Game, spent_ms: tuple[int, int] = (0, 0)) -> dict[str, Any]:
         },
     )
     record = rs.Record.from_main_line(
-        game.initial_sfen,
+        _unnumbered(game.initial_sfen),
         entries,
         terminal=_terminal(game, board.turn),
         metadata=metadata,
