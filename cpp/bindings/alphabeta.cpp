@@ -195,12 +195,12 @@ void bind_alphabeta(nb::module_& m) {
             [](Engine& engine) {
                 nb::list requests;
                 for (const PolicyRequest& r : engine.step()) {
-                    requests.append(nb::make_tuple(r.key, nb::bytes(r.hcp.data(), r.hcp.size())));
+                    requests.append(nb::make_tuple(r.key, r.sfen));
                 }
                 return requests;
             },
-            nb::sig("def step(self) -> list[tuple[int, bytes]]"),
-            "Key and hcp of the positions that wait for priors.")
+            nb::sig("def step(self) -> list[tuple[int, str]]"),
+            "Key and SFEN of the positions that wait for priors.")
         .def(
             "supply",
             [](Engine& engine, std::uint64_t key, const std::vector<std::uint16_t>& moves,

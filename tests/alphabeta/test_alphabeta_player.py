@@ -13,7 +13,7 @@ from komadori.rules import Board
 from komadori.search.alphabeta import AlphaBetaOptions
 from komadori.usi.client import UsiEngine
 from komadori.usi.options import option_table
-from komadori.usi.protocol import STARTPOS, GoCommand
+from komadori.usi.protocol import MAX_NUMBER, STARTPOS, GoCommand
 
 #: A non-default value for each option, and the searcher setting that it maps to.
 SETTINGS = {
@@ -111,3 +111,14 @@ def test_an_only_move_is_played_before_the_byoyomi_ends() -> None:
     with start("--eval", "material") as engine:
         assert engine.think(check, [], go, 60.0).time_ms < 2000
         assert engine.think(STARTPOS, [], go, 60.0).time_ms > 3000
+
+
+@pytest.mark.parametrize("depth", [2**31, MAX_NUMBER])
+def test_no_depth_that_usi_can_name_is_too_large(depth: int) -> None:
+    """The core counts plies in 32 bits."""
+    player = players.make("alphabeta?hash=8")
+    try:
+        decision = player.play(Board(), GoCommand(depth=depth, nodes=200))
+        assert decision.move in Board().legal_moves
+    finally:
+        player.close()

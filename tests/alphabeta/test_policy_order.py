@@ -10,7 +10,7 @@ import pytest
 
 from komadori import inference, players
 from komadori._core import alphabeta as core
-from komadori.rules import Board
+from komadori.rules import HANDICAPS, Board
 from komadori.search import Limits
 from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
 from komadori.usi.protocol import GoCommand
@@ -76,8 +76,8 @@ def test_a_policy_that_knows_better_cuts_off_earlier() -> None:
             engine.new_game()
             engine.start(Board(sfen), limits)
             while engine.is_searching:
-                for key, hcp in engine.step():
-                    board = Board.from_hcp(hcp)
+                for key, sfen in engine.step():
+                    board = Board(sfen)
                     moves = [m.move16 for m in board.legal_moves]
                     best = best_move(board)
                     engine.supply(key, moves, [value if m == best else -30.0 for m in moves])
@@ -108,6 +108,23 @@ def test_a_position_in_check_is_ordered_too() -> None:
     one.set_position(board)
     result = one.search(Limits(depth=4))
     assert result.best_move in board.legal_moves
+
+
+@pytest.mark.parametrize(
+    "sfen",
+    [
+        HANDICAPS["two-piece"].sfen,
+        "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1",
+        "9/9/9/9/4K4/9/9/9/9 b RB2GSNL9P 1",
+    ],
+)
+def test_positions_that_hcp_cannot_hold_are_ordered_too(sfen: str) -> None:
+    """Handicap games and mate problems; an exception in a search thread ends the process."""
+    one = searcher(policy_depth=1, policy_nodes=0)
+    board = Board(sfen)
+    one.set_position(board)
+    assert one.search(Limits(depth=3)).best_move in board.legal_moves
+    assert one.engine.answered > 0
 
 
 def test_stop_does_not_wait_for_an_answer() -> None:

@@ -20,7 +20,7 @@ const Priors* PolicyQueue::request(const Position& position, const std::atomic<b
     const std::uint64_t key = position.key();
     std::unique_lock lock(mutex_);
     if (known_.try_emplace(key).second) {
-        requests_.push_back({key, position.hcp()});
+        requests_.push_back({key, position.sfen()});
         open_.store(int(requests_.size()), std::memory_order_release);
         if (on_request) {
             lock.unlock();

@@ -2,7 +2,6 @@
 // engine's owner takes it (step), runs the network and supplies the priors.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -29,7 +29,7 @@ struct Priors {
 
 struct PolicyRequest {
     std::uint64_t key;
-    std::array<std::uint8_t, 32> hcp;
+    std::string sfen;  // hcp holds no position without a king or in a handicap game
 };
 
 // Thread-safe.

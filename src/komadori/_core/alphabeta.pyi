@@ -312,8 +312,8 @@ class Engine:
 
     def wait(self, timeout_ms: int) -> list[Info]: ...
 
-    def step(self) -> list[tuple[int, bytes]]:
-        """Key and hcp of the positions that wait for priors."""
+    def step(self) -> list[tuple[int, str]]:
+        """Key and SFEN of the positions that wait for priors."""
 
     def supply(self, key: int, moves: Sequence[int], log_probabilities: Sequence[float]) -> None:
         """Supplies the policy's priors of a position; moves as move16."""

@@ -52,6 +52,8 @@ CONSTANTS = {name: (value, low, high) for name, value, low, high in core.constan
 _POLL_MS = 2
 #: Interval in which other searches look for signals.
 _SLOW_POLL_MS = 100
+#: The core counts plies in 32 bits.
+_MAX_DEPTH = 2**31 - 1
 #: Lower bound on priors, so that their logarithm is finite.
 _MIN_PRIOR = 1e-30
 
@@ -234,7 +236,7 @@ class AlphaBetaSearcher(OneAtATime):
             slow_mover=self._options.slow_mover,
         )
         bounds = core.Limits()  # 0: no limit
-        bounds.depth = 0 if limits.depth is None else max(1, limits.depth)
+        bounds.depth = 0 if limits.depth is None else min(max(1, limits.depth), _MAX_DEPTH)
         bounds.nodes = nodes or 0
         if nodes == 0:  # as for `stop` at once: the first iteration, which finds a move
             bounds.depth = 1
@@ -316,8 +318,8 @@ class AlphaBetaSearcher(OneAtATime):
         try:
             while True:
                 lines = engine.wait(poll_ms)
-                for key, hcp in engine.step():
-                    engine.supply(key, *self._priors(hcp))
+                for key, sfen in engine.step():
+                    engine.supply(key, *self._priors(sfen))
                 if on_info:
                     for line in lines:
                         on_info(_info(line))
@@ -330,13 +332,13 @@ class AlphaBetaSearcher(OneAtATime):
             engine.result()
             raise
 
-    def _priors(self, hcp: bytes) -> tuple[list[int], list[float]]:
+    def _priors(self, sfen: str) -> tuple[list[int], list[float]]:
         """Return the legal moves (move16) of a position and the logarithms of their priors."""
         from komadori.encoding import encode_boards, move_probabilities
         from komadori.inference import evaluate
 
         assert self._policy is not None
-        board = Board.from_hcp(hcp)
+        board = Board(sfen)
         logits, _ = evaluate(self._policy, *encode_boards([board], self._policy.features))
         priors = move_probabilities(board, logits[0], self._policy.labels)
         return [move.move16 for move in board.legal_moves], [
