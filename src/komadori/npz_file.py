@@ -15,11 +15,12 @@ def read_array(file: Any, name: str, max_bytes: int) -> NDArray[Any]:
     A small file can claim, and unpack to, any size. Raises KeyError, OSError, and whatever numpy
     and zipfile raise for a damaged file.
     """
-    with file.zip.open(f"{name}.npy") as member:
+    member_name = f"{name}.npy"  # by `name` alone numpy prefers a member without the suffix
+    with file.zip.open(member_name) as member:
         if np.lib.format.read_magic(member) != (1, 0):  # others have headers of up to 4 GB
             raise ValueError(f"{name}: another version of the array format")
         shape, _, dtype = np.lib.format.read_array_header_1_0(member)
     if math.prod(shape) * dtype.itemsize > max_bytes:
         raise ValueError(f"{name}: larger than {max_bytes:,} bytes")
-    array: NDArray[Any] = file[name]
+    array: NDArray[Any] = file[member_name]
     return array
