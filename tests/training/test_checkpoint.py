@@ -67,6 +67,62 @@ def test_truncated_and_missing_files_are_named(finished, name, encoder, samples)
         checkpoint.read_progress(finished.checkpoint)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"step": "x"},
+        {"step": -1},
+        {"step": True},
+        {"samples": None},
+        {"samples": 1e308},
+        {"seconds": "x"},
+        {"seconds": float("nan")},
+        {"cursor": {"epoch": "x", "sample": 0}},
+        {"cursor": {"epoch": 0, "sample": -5}},
+    ],
+    ids=str,
+)
+def test_progress_that_cannot_be_names_its_file(finished, changes):
+    edit(finished.checkpoint, **changes)
+    with pytest.raises(CheckpointError, match=r"training\.json: incomplete: \w+ is .*, not a "):
+        checkpoint.read_progress(finished.checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rng.torch", None, "no random state"),
+        ("rng.torch", "short", "no random state"),
+        ("optimizer.0.", "optimizer.x.a", "optimizer.x.a fits no parameter"),
+        ("optimizer.0.", "optimizer.-1.a", "optimizer.-1.a fits no parameter"),
+        ("optimizer.0.", "optimizer.0", r"optimizer\.0 fits no parameter"),
+        ("optimizer.0.", "optimizer.0.a.b", "optimizer.0.a.b fits no parameter"),
+        ("optimizer.0.", "optimizer.99999.a", "optimizer.99999.a fits no parameter"),
+    ],
+)
+def test_tensors_that_fit_nothing_name_their_file(finished, encoder, samples, old, new, message):
+    path = finished.checkpoint / "training.safetensors"
+    tensors = nets.read_tensors(path)
+    name = next(name for name in tensors if name.startswith(old))
+    tensor = tensors.pop(name)
+    if new == "short":
+        tensors[name] = tensor[:-8]
+    elif new:
+        tensors[new] = tensor
+    nets.write_tensors(path, tensors)
+    sizes = json.loads((finished.checkpoint / "training.json").read_text())["files"]
+    edit(finished.checkpoint, files=sizes | {path.name: path.stat().st_size})
+    with pytest.raises(CheckpointError, match=rf"training\.safetensors: .*{message}"):
+        training.train(
+            make_config(loop={"max_steps": 20}),
+            samples,
+            None,
+            finished.run_dir,
+            resume=True,
+            encoder=encoder,
+        )
+
+
 def test_other_network_is_refused(finished, encoder, samples):
     config = make_config(model={"net": "resnet2x8"}, loop={"max_steps": 20})
     with pytest.raises(training.TrainingError, match="network is resnet1x8, not resnet2x8"):

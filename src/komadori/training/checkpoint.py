@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
+import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +44,7 @@ from komadori.wording import names_arguments
 #: Version of training.json and training.safetensors; see `read_progress`.
 FORMAT_VERSION = 2
 _STATE, _TENSORS = "training.json", "training.safetensors"
+_OPTIMIZER_TENSOR = re.compile(r"optimizer\.([0-9]{1,9})\.(\w+)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -179,16 +182,25 @@ def read_progress(folder: Path) -> tuple[Progress, Config]:
         place = state["cursor"]
         # Version 1 counted batches.
         shown = place["sample"] if version > 1 else place["batch"] * config.loop.batch_size
+        seconds = state["seconds"]
+        if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
+            raise TypeError(f"seconds is {seconds!r}, not a time")
         progress = Progress(
-            state["step"],
-            state["samples"],
-            state["seconds"],
-            Cursor(place["epoch"], shown),
+            _count(state["step"], "step"),
+            _count(state["samples"], "samples"),
+            seconds,
+            Cursor(_count(place["epoch"], "epoch"), _count(shown, "sample")),
             state.get("data", ""),
         )
         return progress, config
     except (KeyError, TypeError, AttributeError, ConfigError) as error:
         raise CheckpointError(f"{path}: incomplete: {error}") from error
+
+
+def _count(value: Any, name: str) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{name} is {value!r}, not a whole number from 0")
+    return value
 
 
 def restore(
@@ -213,9 +225,12 @@ def restore(
     scale = read_table(folder / _STATE).get("gradient_scale")
     if scale and scaler.is_enabled():
         scaler.load_state_dict(scale)
-    torch.set_rng_state(tensors["rng.torch"])
-    if "rng.cuda" in tensors and torch.cuda.is_available():
-        torch.cuda.set_rng_state(tensors["rng.cuda"])
+    try:
+        torch.set_rng_state(tensors["rng.torch"])
+        if "rng.cuda" in tensors and torch.cuda.is_available():
+            torch.cuda.set_rng_state(tensors["rng.cuda"])
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise CheckpointError(f"{folder / _TENSORS}: no random state: {error}") from error
 
 
 def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -236,13 +251,14 @@ def _load_optimizer(
     for name, value in tensors.items():
         if not name.startswith("optimizer."):
             continue
-        _, index, key = name.split(".")
-        parameter = parameters[int(index)] if int(index) < len(parameters) else None
-        if parameter is None or (value.ndim and value.shape != parameter.shape):
+        match = _OPTIMIZER_TENSOR.fullmatch(name)
+        index = int(match[1]) if match else len(parameters)
+        parameter = parameters[index] if index < len(parameters) else None
+        if match is None or parameter is None or (value.ndim and value.shape != parameter.shape):
             raise CheckpointError(f"{where}: {name} fits no parameter of this optimizer")
         if value.ndim:  # in the parameter's memory format
             value = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
-        state.setdefault(int(index), {})[key] = value
+        state.setdefault(index, {})[match[2]] = value
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": state, "param_groups": groups})
 
