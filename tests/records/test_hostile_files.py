@@ -348,6 +348,11 @@ def test_jkf_is_written_whatever_the_move_number(number: int, tmp_path: Path) ->
     assert found.variations[1][0].usi_moves() == ["8c8d"]
 
 
+def test_jkf_is_written_from_a_position_without_a_move_number(tmp_path: Path) -> None:
+    write_games(tmp_path / "a.jkf", [Game("4k4/9/9/9/9/9/9/9/4K4 b 2G")])
+    assert read_games(tmp_path / "a.jkf")[0].initial_sfen == "4k4/9/9/9/9/9/9/9/4K4 b 2G 1"
+
+
 def test_a_game_too_long_for_jkf_is_refused(tmp_path: Path) -> None:
     game = Game.from_usi(["7i6h", "7a6b", "6h7i", "6b7a"] * 17_000)
     with pytest.raises(RecordError, match="a line of 68,000 moves; JKF holds 10,000"):

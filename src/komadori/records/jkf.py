@@ -188,7 +188,7 @@ def _initial(sfen: str) -> Any:
 
 def _unnumbered(sfen: str) -> str:
     """A position with move number 1: JKF has none, and rsshogi ends the process beyond 65,535."""
-    return f"{sfen.rpartition(' ')[0]} 1"
+    return " ".join([*sfen.split()[:3], "1"])
 
 
 def _with_square(
