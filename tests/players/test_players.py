@@ -68,6 +68,7 @@ def test_an_engine_is_named_by_its_program(command: str) -> None:
         ("usi: ?nodes=5", "needs a command"),
         ("material:x", "takes no argument"),
         ("random?nodes=many", "nodes=many isn't an integer"),
+        (f"alphabeta?nodes={10**18}", "nodes=1000000000000000000 is too large"),
         ("random?nodes=-1", "random: nodes=-1 is negative"),
         ("random?seed=1&name=a&seed=2", "random: seed is given twice"),
         ("alphabeta?nodes=0", "alphabeta: nodes is 0, at least 1 is needed"),

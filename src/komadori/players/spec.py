@@ -145,8 +145,10 @@ class PlayerSpec:
             return None
         if re.fullmatch(r"-[0-9]+", text):
             raise PlayerSpecError(f"{self.kind}: {key}={text} is negative")
-        if not re.fullmatch(r"[0-9]{1,18}", text):
+        if not re.fullmatch(r"[0-9]+", text):
             raise PlayerSpecError(f"{self.kind}: {key}={text} isn't an integer")
+        if len(text) > 18:
+            raise PlayerSpecError(f"{self.kind}: {key}={text} is too large")
         return int(text)
 
     @property
