@@ -111,7 +111,7 @@ def test_measures_of_older_records_are_found_by_their_present_names(tmp_path):
     [one for one in experiment.load_all(FOLDER) if one.learner == "network"],
     ids=lambda one: one.name,
 )
-def test_every_variant_trains(one, samples, tmp_path):
+def test_every_variant_trains(one, samples, candidates, tmp_path):
     """A step of each at an eighth of the smallest width that its heads allow."""
     for variant in one.variants:
         config = one.training_config(
@@ -128,7 +128,8 @@ def test_every_variant_trains(one, samples, tmp_path):
             loop=loop,
             device=device,
         )
-        result = training.train(config, samples, None, tmp_path / variant.name)
+        data = candidates if one.kind.needs_candidates(config) else samples
+        result = training.train(config, data, None, tmp_path / variant.name)
         assert result.step == 1
         assert result.test.positions > 0
 
@@ -169,6 +170,28 @@ def test_a_network_that_takes_other_features_is_named_before_any_run(toy, sample
     with pytest.raises(LabError, match=r"toy/fast: model\.net = resnet1x8: "):
         laboratory.run([experiment])
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_variant_learns_from_candidates_only_if_it_says_so(toy, samples, candidates, tmp_path):
+    labels = dataclasses.replace(
+        toy.variants[1], name="labels", settings={"loss": {"policy_target": "visits"}}
+    )
+    both = dataclasses.replace(toy, variants=(toy.variants[1], labels), claims=())
+    losses = {}
+    for name, data in (("moves", samples), ("candidates", candidates)):
+        store = Store(tmp_path / name)
+        laboratory = Laboratory(store, tmp_path / f"runs-{name}", TINY, data, "cpu")
+        if data is samples:
+            with pytest.raises(LabError, match="toy/labels learns from candidates, which"):
+                laboratory.run([both], [1])
+            assert not (tmp_path / "runs-moves").exists()
+            assert laboratory.run([dataclasses.replace(both, variants=both.variants[:1])], [1])
+        else:
+            assert laboratory.run([both], [1])
+        for record in store.records("toy"):
+            losses[name, record.variant] = record.measure("train_loss")
+    assert losses["moves", "fast"] == losses["candidates", "fast"]
+    assert losses["candidates", "labels"] != losses["candidates", "fast"]
 
 
 def test_processes_share_the_runs(toy, samples, tmp_path, monkeypatch):

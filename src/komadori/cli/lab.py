@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ from komadori.wording import counted
 
 if TYPE_CHECKING:
     from komadori.lab.experiment import Experiment
+    from komadori.lab.size import Size
+    from komadori.training import Part, Samples
 
 _FOLDER = click.option(
     "--experiments",
@@ -160,7 +163,6 @@ def run(
     from komadori import training
     from komadori.cli.everywhere import on_all_machines
     from komadori.cli.lab_display import Display
-    from komadori.cli.sample_files import load_samples
     from komadori.lab.results import Store
     from komadori.lab.runner import Laboratory
     from komadori.lab.size import LabError, Size
@@ -184,13 +186,14 @@ def run(
             raise InterruptError
         say(next_command("lab", "report", "--results", results))
         return
-    samples = load_samples(data or _sample())
+    size = Size(positions, width, test_positions)
     try:
+        samples = _samples(experiments, size, data)
         with Display() as display, interrupt_sets(stop):
             laboratory = Laboratory(
                 Store(results),
                 runs,
-                Size(positions, width, test_positions),
+                size,
                 samples,
                 device,
                 display,
@@ -238,14 +241,10 @@ def speed(
     from komadori.lab.speed import measure_int8
 
     (experiment,) = _chosen(folder, (name,))
-    laboratory = Laboratory(
-        Store(results),
-        runs,
-        Size(positions, width, test_positions),
-        load_samples(data or _sample()),
-    )
+    size = Size(positions, width, test_positions)
     tasks = [Task(experiment, variant, 1) for variant in experiment.variants]
     try:
+        laboratory = Laboratory(Store(results), runs, size, load_samples(data or _sample()))
         found = measure_int8(laboratory, experiment.name, tasks, on_step=say)
     except (
         LabError,
@@ -305,6 +304,22 @@ def report(
 def _is_page_of(experiment: Experiment) -> IsKind:
     source = f"/{experiment.name}.toml`)".encode()
     return lambda path: source in path.read_bytes()
+
+
+def _samples(
+    experiments: Sequence[Experiment], size: Size, patterns: Sequence[str]
+) -> Samples | Part:
+    """Load the samples, the bundled ones without patterns, with candidates if a variant learns from
+    them. Raises LabError for a wrong setting."""
+    from komadori.cli.sample_files import load_samples, load_visits
+
+    needs_candidates = any(
+        experiment.kind.needs_candidates(experiment.config(variant, size, 1))
+        for experiment in experiments
+        for variant in experiment.variants
+    )
+    load = load_visits if needs_candidates else load_samples
+    return load(patterns or _sample())
 
 
 def _sample() -> list[str]:

@@ -96,6 +96,9 @@ class KppLearner:
     def check(self, config: KppConfig) -> None:
         """Any config fits."""
 
+    def needs_candidates(self, config: KppConfig) -> bool:
+        return False
+
     def against(self, config: KppConfig, first: KppConfig) -> KppConfig:
         return replace(config, against=self.digest(first))
 

@@ -90,6 +90,9 @@ class Learner(Protocol):
         """Raise LabError for a config that no run can begin with: a network that doesn't take
         its features."""
 
+    def needs_candidates(self, config: Any) -> bool:
+        """Whether a run learns from the candidates of positions, not from the moves made alone."""
+
     def against(self, config: Any, first: Any) -> Any:
         """The config of a run that plays against a run with the config `first`."""
 

@@ -13,7 +13,15 @@ from komadori import training
 from komadori.lab import measures
 from komadori.lab.learner import Job, Outcome, Progress, Stopwatch
 from komadori.lab.size import FULL_WIDTH, LabError, Size
-from komadori.training import Config, ConfigError, DivergedError, Report, RunResult
+from komadori.training import (
+    Config,
+    ConfigError,
+    DivergedError,
+    Part,
+    Report,
+    RunResult,
+    Samples,
+)
 from komadori.training.encoder import interface_of
 from komadori.training.setup import encoder_of, new_network
 
@@ -80,6 +88,9 @@ class NetworkLearner:
         except ConfigError as error:
             raise LabError(str(error)) from error
 
+    def needs_candidates(self, config: Config) -> bool:
+        return config.loss.policy_target == "visits"
+
     def against(self, config: Config, first: Config) -> Config:
         return config
 
@@ -113,7 +124,7 @@ class NetworkLearner:
         try:
             result = training.train(
                 job.config,
-                job.samples,
+                _samples(job),
                 None,
                 job.folder,
                 resume=resume,
@@ -199,10 +210,17 @@ def _measures(job: Job, result: RunResult | None, train: list[dict[str, Any]]) -
     usual = {k: v for k, v in result.test.to_dict().items() if math.isfinite(v)}
     extra: dict[str, float] = {}
     if job.extras:
-        test = training.split_of(job.config, job.samples, None).test
+        test = training.split_of(job.config, _samples(job), None).test
         for name in job.extras:
             extra |= measures.EXTRAS[name](result, test)
     return {**found, **usual, **extra}
+
+
+def _samples(job: Job) -> Samples | Part:
+    """The run's samples, without their candidates if it learns from the moves made."""
+    if isinstance(job.samples, Part) and job.config.loss.policy_target == "move":
+        return dataclasses.replace(job.samples, target_probs=None)
+    return job.samples
 
 
 class _Watch:

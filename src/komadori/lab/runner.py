@@ -92,6 +92,10 @@ class Laboratory:
             found.update(np.ascontiguousarray(column).data)
         return found.hexdigest()[:16]
 
+    @property
+    def _has_candidates(self) -> bool:
+        return isinstance(self.samples, Part) and self.samples.target_probs is not None
+
     def _check_data(self, experiments: Sequence[Experiment]) -> None:
         """Raises LabError if an experiment has runs of this size on other samples."""
         for experiment in experiments:
@@ -114,10 +118,13 @@ class Laboratory:
             name = f"{task.experiment.name}/{task.variant.name}"
             if name not in checked:
                 checked.add(name)
+                config = self.config(task)
                 try:
-                    task.kind.check(self.config(task))
+                    task.kind.check(config)
                 except LabError as error:
                     raise LabError(f"{name}: {error}") from error
+                if task.kind.needs_candidates(config) and not self._has_candidates:
+                    raise LabError(f"{name} learns from candidates, which these samples don't have")
 
     def run(self, experiments: Sequence[Experiment], seeds: Sequence[int] | None = None) -> bool:
         """Execute every run without a record, with `claims.SEEDS` by default; returns whether all
