@@ -463,7 +463,8 @@ def test_the_live_table_fits_the_terminal(height: int, width: int) -> None:
     ("text", "message"),
     [
         ("", "parameters.NAME"),
-        ("pairs = 0\n[parameters.a]\nstart=1\nmin=0\nmax=2", "pairs must be at least 1"),
+        ("pairs = 0\n[parameters.a]\nstart=1\nmin=0\nmax=2", "pairs is 0, expected 1 to 500000"),
+        ("pairs = 500001\n[parameters.a]\nstart=1\nmin=0\nmax=2", "pairs is 500001"),
         ("pears = 1\n[parameters.a]\nstart=1\nmin=0\nmax=2", "pears is unknown"),
         ("[parameters.a]\nstart=1\nmin=0", "max is missing"),
         ("[parameters.a]\nstart=9\nmin=0\nmax=2", r"start 9 isn't in \[0, 2\]"),

@@ -59,6 +59,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("generate teacher -o t --search nodes=99999999999999999999", "nodes must be below 2^63"),
         ("analyse a.kif --model junk.onnx", "junk.onnx: neither an ONNX model nor one of OpenVINO"),
         ("quickstart --out file/x", "file/x: file is a file, not a folder"),
+        ("quickstart --games 1000002", "1000002 is not in the range 2<=x<=1000000"),
+        ("match random random --games 2147483648", "2147483648 is not in the range 2<=x<=1000000"),
+        ("ladder play l.db --games 1000002", "1000002 is not in the range 2<=x<=1000000"),
+        (
+            "generate selfplay -o s --at-once 9223372036854775807",
+            "'--at-once': 9223372036854775807 is not in the range 1<=x<=1048576",
+        ),
+        (
+            "generate nearby file -o n --per-position 9223372036854775807",
+            "per_position is 9223372036854775807, at most 2147483647 is possible",
+        ),
+        (
+            "generate relabel file --by alphabeta --nodes 1 -o r --score-temperature 1e-300",
+            "score_temperature at least 0.001",
+        ),
         ("quickstart --games 3", "3 is odd: each opening is played twice"),
         ("install-engine --player random --out file/x.sh", "file is a file, not a folder"),
         ("match random random --games 2 --openings nosuch", "nosuch: No such file or directory"),
@@ -275,7 +290,7 @@ def test_without_ray_nothing_is_made(
     ("line", "message"),
     [
         ("match random random --games 3", "'-g': 3 is odd"),
-        ("match random random --games 0", "'-g': 0 is not in the range x>=2"),
+        ("match random random --games 0", "'-g': 0 is not in the range 2<=x<=1000000"),
         ("ladder play l.db --games 3", "'-g': 3 is odd"),
         ("ladder play l.db --block 5", "'--block': 5 is odd"),
         ("ladder play l.db --block 0", "'--block': 0 is not in the range"),

@@ -427,6 +427,7 @@ def test_other_settings_are_refused_by_name(tmp_path) -> None:
     [
         ({"learner": "elmo"}, "learner is 'elmo': one of nnue"),
         ({"generation": 3}, "unknown key 'generation'"),
+        ({"gate": {"games": 10**7}}, "gate.games is 10000000, at most 1000000 is possible"),
         ({"gate": {"games": 3}}, "gate.games must be even"),
         ({"gate": {"elo0": 5, "elo1": 5}}, "gate: elo0 must be below elo1"),
         ({"games": {"settings": {"nodes": 5}}}, "games.settings: unknown key 'nodes'"),

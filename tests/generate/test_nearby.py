@@ -13,7 +13,7 @@ from komadori import records
 from komadori._core import generate as core
 from komadori.cli.generate import command as group
 from komadori.generate.folder import FolderError
-from komadori.generate.nearby import Nearby, NearbyFolder, NearbySettings
+from komadori.generate.nearby import Nearby, NearbyFolder, NearbySettings, generate_nearby
 from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
 from komadori.linear.nnue_weights import NnueWeights
@@ -144,6 +144,24 @@ def test_the_command_resumes_to_the_same_files_on_any_number_of_threads(source, 
     other = run(source, "-o", tmp_path / "b", "--seed", 9, *options)
     assert other.exit_code == 1
     assert "other settings: seed was 1, is 9" in other.output
+
+
+def test_a_stop_counts_between_small_segments(source, tmp_path) -> None:
+    settings = NearbySettings(search=SearchBounds(nodes=1))
+
+    def nearby(stop):
+        with NearbyFolder(tmp_path, {}) as folder:
+            player = Nearby(settings, Evaluation("material"))
+            return generate_nearby([source], folder, player, segment_positions=50, stop=stop)
+
+    def written() -> int:
+        return len([*tmp_path.glob("0*.json")])
+
+    assert nearby(lambda: written() >= 2) is None
+    assert 2 <= written() <= 4
+    assert nearby(lambda: False) is not None
+    assert written() > 8
+    assert nearby(lambda: True) is None  # among segments that are known
 
 
 def test_labels_are_searches_of_the_evaluated_positions(source, tmp_path) -> None:

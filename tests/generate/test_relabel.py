@@ -342,6 +342,17 @@ def test_a_search_that_is_stopped_resumes(source: Path, tmp_path: Path) -> None:
         )
         assert stopped is None
         found = relabel([source], folder, labeller, segment_positions=90)
+        seen.clear()
+        again = relabel(
+            [source],
+            folder,
+            labeller,
+            segment_positions=90,
+            on_progress=lambda p: seen.append(p.positions),
+            stop=lambda: bool(seen),
+        )
+        assert again is None  # among segments that are known
+        assert len(seen) == 1
     assert found is not None
     assert found.positions == 210
     assert sum(len(game) for game in labelled(tmp_path / "out")) == 210

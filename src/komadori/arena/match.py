@@ -18,6 +18,7 @@ from komadori.arena.openings import Opening, choose, random_openings
 from komadori.arena.page import write_page
 from komadori.arena.store import MatchStore, check_record_suffix
 from komadori.arena.workers import Job, PlayerSource, run_jobs
+from komadori.search.defaults import MAX_GAMES
 from komadori.wording import check_type, names_arguments, not_expected
 
 #: With fewer complete pairs the error is computed from single games.
@@ -174,6 +175,8 @@ def play_match(
     """
     if games < 2 or games % 2:
         raise ValueError(f"games come in pairs: an even number above zero, not {games}")
+    if games > MAX_GAMES:
+        raise ValueError(f"games: at most {MAX_GAMES:,}, not {games:,}")
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
     if conditions is None:

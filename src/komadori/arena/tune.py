@@ -27,11 +27,14 @@ from komadori.arena.spsa import LARGEST, Parameter, Spsa, Trial
 from komadori.arena.workers import Job, WorkerError, run_jobs, tunable
 from komadori.atomic import write_text
 from komadori.players import PlayerSpec
+from komadori.search.defaults import MAX_GAMES
 from komadori.typed_settings import read_toml
 from komadori.wording import counted, plain_number
 
 #: Consecutive engine failures that end a tuning.
 MAX_FAILURES = 20
+#: As many openings as of the longest match: all are chosen before the first game.
+MAX_PAIRS = MAX_GAMES // 2
 
 #: Seconds between updates of the page.
 PAGE_EVERY_S = 60.0
@@ -101,8 +104,8 @@ def _config(data: dict[str, Any], parse_clock: Callable[[str], dict[str, int]]) 
             raise ValueError(f"{key} is {text!r}, expected {expected}")
     if rest.get("opponent"):
         PlayerSpec.parse(rest["opponent"])
-    if rest.get("pairs") == 0:
-        raise ValueError("pairs must be at least 1")
+    if not 1 <= rest.get("pairs", 1) <= MAX_PAIRS:
+        raise ValueError(f"pairs is {rest['pairs']}, expected 1 to {MAX_PAIRS}")
     for key, value in spsa.items():
         if not isinstance(value, int | float) or not 0 <= value <= 10:
             raise ValueError(f"spsa.{key} is {value!r}, no number from 0 to 10")

@@ -13,8 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from komadori.cli.console import progress
-from komadori.cli.numbers import EVEN_GAMES
-from komadori.search.defaults import PLAYER_NODES
+from komadori.search.defaults import MAX_GAMES, PLAYER_NODES
 
 if TYPE_CHECKING:
     from komadori.arena import Conditions
@@ -27,6 +26,23 @@ MAX_CLOCK_S = 7 * 24 * 3600
 MAX_CLOCK_MS = MAX_CLOCK_S * 1000
 #: Time margin in seconds; larger values are probably milliseconds by mistake.
 MARGIN = click.FloatRange(0, 10)
+
+
+class _EvenGames(click.IntRange):
+    """A number of games, of which each opening takes two."""
+
+    def __init__(self) -> None:
+        super().__init__(2, MAX_GAMES)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        games = super().convert(value, param, ctx)
+        if games % 2:
+            self.fail(f"{games} is odd: each opening is played twice", param, ctx)
+        return games
+
+
+#: Parameter type of `--games` of matches.
+EVEN_GAMES = _EvenGames()
 
 GAMES = click.option(
     "--games",

@@ -21,6 +21,7 @@ from komadori.cli.generated_games import (
 from komadori.cli.network_options import BACKEND, PRECISIONS
 from komadori.cli.numbers import BATCH, THREADS
 from komadori.cli.resumed_folder import games_folder
+from komadori.search.defaults import MAX_AT_ONCE
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FRACTION = click.FloatRange(0, 1)
@@ -55,7 +56,7 @@ _OF_ROOT = {
 @click.option("--batch", type=BATCH, help="Batch size. [default: by the network]")
 @click.option(
     "--at-once",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MAX_AT_ONCE),
     help="Concurrent games. [default: 2 per row of all slots]",
 )
 # the search

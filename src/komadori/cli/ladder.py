@@ -19,12 +19,13 @@ from komadori.cli import interrupt
 from komadori.cli.console import console, say
 from komadori.cli.failures import failure_lines
 from komadori.cli.game_options import (
+    EVEN_GAMES,
     GAMES,
     OPENING_PLIES,
     game_progress,
     with_conditions,
 )
-from komadori.cli.numbers import EVEN_GAMES, THREADS
+from komadori.cli.numbers import THREADS
 from komadori.cli.outputs import check_outputs, force_option, holds
 from komadori.wording import counted
 

@@ -18,23 +18,6 @@ MAX_BATCH = 4096
 BATCH, BATCH_OR_AUTO = click.IntRange(1, MAX_BATCH), click.IntRange(0, MAX_BATCH)
 
 
-class _EvenGames(click.IntRange):
-    """A number of games, of which each opening takes two."""
-
-    def __init__(self) -> None:
-        super().__init__(min=2)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        games = super().convert(value, param, ctx)
-        if games % 2:
-            self.fail(f"{games} is odd: each opening is played twice", param, ctx)
-        return games
-
-
-#: Parameter type of `--games` of matches.
-EVEN_GAMES = _EvenGames()
-
-
 def check_numbers(command: click.Command) -> None:
     """Add the checks to the parameters of a command, or of all commands of a group."""
     for parameter in command.params:

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.cli.game_options import EVEN_GAMES
 from komadori.cli.interrupt import hint_of_run
-from komadori.cli.numbers import EVEN_GAMES
 from komadori.cli.outputs import OutputFolder
 from komadori.model_folder import newest_checkpoint
 

@@ -76,7 +76,7 @@ class NearbySettings:
         at_least(self, seed=0, per_position=1, limit_cp=0, hash_mb=1)
         at_least(self, evaluated_every=0, label_nodes=0)
         at_most(self, evaluated_every=2**32 - 1, label_nodes=2**32 - 1)
-        at_most(self, limit_cp=MAX_INT, hash_mb=MAX_MB)
+        at_most(self, per_position=MAX_INT, limit_cp=MAX_INT, hash_mb=MAX_MB)
         if self.label_nodes and not self.evaluated_every:
             raise ValueError("label_nodes needs evaluated_every")
 
@@ -190,6 +190,8 @@ def generate_nearby(
         written: Future[NearbyCounts] | None = None
         number = 0
         while (chunk := ahead.result()) is not None:
+            if stop():  # segments that are known or small take less than POLL_S
+                return None
             ahead = pool.submit(next, segments, None)
             known = folder.counts(number)
             if known is not None:

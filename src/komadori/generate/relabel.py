@@ -149,6 +149,8 @@ def relabel(
                     total.add(known)
                     resumed += known.positions
                     on_progress(Progress(done + resumed, resumed, read))
+                    if stop():
+                        raise Stopped
                 elif len(chunk.samples):
                     todo.append((number, chunk))
                     yield chunk.samples

@@ -111,8 +111,8 @@ class EngineSettings:
     def __post_init__(self) -> None:
         if (self.nodes is None) == (self.depth is None):
             raise LabelError("an engine needs either nodes or depth")
-        if not 0 < self.score_temperature < math.inf or self.multipv < 1:
-            raise LabelError("multipv must be at least 1, and score_temperature above 0")
+        if not 0.001 <= self.score_temperature < math.inf or self.multipv < 1:
+            raise LabelError("multipv must be at least 1, and score_temperature at least 0.001")
 
 
 class EngineLabeller(PositionLabeller):

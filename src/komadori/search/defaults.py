@@ -1,4 +1,4 @@
-"""Default search limits of game analysis and of players."""
+"""Default search limits of game analysis and of players; limits of numbers of games."""
 
 from __future__ import annotations
 
@@ -8,3 +8,7 @@ ANALYSIS_NODES = {"alphabeta": 200_000, "model": 800}
 ANALYSIS_LINES = 2
 #: Nodes per move of a player with a search, if neither the match nor the player sets a limit.
 PLAYER_NODES = 100
+#: Maximum number of games of a match: all its openings are chosen before it begins.
+MAX_GAMES = 1_000_000
+#: Maximum number of concurrent games of self-play.
+MAX_AT_ONCE = 1 << 20

@@ -10,6 +10,7 @@ from typing import Any
 from komadori.arena.elo import Sprt
 from komadori.generate.loop.learners import LEARNERS
 from komadori.generate.loop.plugins import GAMES, RELABELLERS
+from komadori.search.defaults import MAX_GAMES
 from komadori.typed_settings import at_least, build, read_toml
 from komadori.wording import names_arguments
 
@@ -78,6 +79,9 @@ class GateConfig:
             self.reference_games >= 2 and self.reference_games % 2 == 0,
             "gate.reference_games must be even and above 0",
         )
+        for name in ("games", "reference_games"):
+            most = getattr(self, name) <= MAX_GAMES
+            _check(most, f"gate.{name} is {getattr(self, name)}, at most {MAX_GAMES} is possible")
         _check(0 <= self.min_score <= 1, f"gate.min_score is {self.min_score}, 0 to 1 is needed")
         _check(self.nodes >= 1, f"gate.nodes is {self.nodes}, at least 1 is needed")
         try:

@@ -12,7 +12,8 @@ from komadori.generate.loop.plugins import GamesTask
 from komadori.generate.openings import Lines
 from komadori.generate.selfplay_settings import SelfPlaySettings
 from komadori.generate.sources import GameSource
-from komadori.typed_settings import at_least, build_part
+from komadori.search.defaults import MAX_AT_ONCE
+from komadori.typed_settings import at_least, at_most, build_part
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class _OwnSettings(FolderSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, games_at_once=0, batch=0)
+        at_most(self, games_at_once=MAX_AT_ONCE)
 
 
 def check(settings: Mapping[str, Any]) -> None:
