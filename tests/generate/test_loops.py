@@ -551,6 +551,7 @@ def test_a_damaged_file_is_one_error_that_names_it(finished, tmp_path, name, con
     [
         ("verdict", {"promoted": "yes"}),
         ("verdict", {"against": None}),
+        ("verdict", {"unknown": 1}),
         ("verdict", {"elo": "much"}),
         ("verdict", {"elo": float("inf")}),
         ("games", {"games": -1}),
@@ -568,6 +569,7 @@ def test_damaged_facts_are_named(finished, tmp_path, name, change) -> None:
     assert result.exit_code == 1, result.output
     assert result.output.startswith(f"Error: {path}: damaged: ")
     assert next(iter(change)) in result.output or name == "references"
+    assert "__init__" not in result.output
 
 
 def unfinished_copy(finished: Path, folder: Path, *stages: str) -> Loop:

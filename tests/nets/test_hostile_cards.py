@@ -37,6 +37,7 @@ CHANGES: list[dict[str, Any]] = [
     {"eval_coef": -1},
     {"eval_coef": "x"},
     {"eval_coef": None},
+    {"eval_coef": True},
     {"format_version": "x"},
     {"training": 3},
     {"name": 3},

@@ -98,7 +98,7 @@ class ModelCard:
                     card["label_count"],
                     tuple(card.get("label_heads", ())),
                 ),
-                eval_coef=float(card["eval_coef"]),
+                eval_coef=_number(card["eval_coef"], "eval_coef"),
                 name=card.get("name", ""),
                 training=card.get("training", {}),
             )
@@ -107,6 +107,12 @@ class ModelCard:
         except (TypeError, ValueError, AttributeError, OverflowError) as error:
             text = " ".join(str(error).split())
             raise ModelFileError(f"{where}: invalid model card: {text}") from error
+
+
+def _number(value: Any, key: str) -> float:
+    if type(value) not in (int, float):
+        raise TypeError(f"{key} is {value!r}, not a number")
+    return float(value)
 
 
 @names_arguments

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -292,13 +292,14 @@ _KINDS = {"promoted": bool, "elo": float, "error": float, "decision": str}
 
 def _verdict_of(facts: Mapping[str, Any]) -> Verdict:
     """Raises ValueError for missing, unknown and mistyped facts."""
+    if unknown := facts.keys() - {one.name for one in fields(Verdict)}:
+        raise ValueError(f"unknown key {min(unknown)!r}")
+    if missing := {"promoted", "against"} - facts.keys():
+        raise ValueError(f"missing key {min(missing)!r}")
     values: dict[str, Any] = {
         name: None
         if value is None and name in ("elo", "error", "decision")
         else convert(value, _KINDS.get(name, int), name)
         for name, value in facts.items()
     }
-    try:
-        return Verdict(**values)
-    except TypeError as error:
-        raise ValueError(str(error)) from error
+    return Verdict(**values)
