@@ -48,20 +48,18 @@ def test_a_newer_version_says_why_not(finished):
         nets.load_model(finished.checkpoint)
 
 
+def resume(finished, encoder, samples):
+    config = make_config(loop={"max_steps": 20})
+    return training.train(config, samples, None, finished.run_dir, resume=True, encoder=encoder)
+
+
 @pytest.mark.parametrize("name", ["model.safetensors", "training.safetensors"])
 def test_truncated_and_missing_files_are_named(finished, name, encoder, samples):
     path = finished.checkpoint / name
     data = path.read_bytes()
     path.write_bytes(data[:-10])
     with pytest.raises(CheckpointError, match=rf"{name}: truncated: {len(data) - 10} of"):
-        training.train(
-            make_config(loop={"max_steps": 20}),
-            samples,
-            None,
-            finished.run_dir,
-            resume=True,
-            encoder=encoder,
-        )
+        resume(finished, encoder, samples)
     path.unlink()
     with pytest.raises(CheckpointError, match=f"{name}: missing"):
         checkpoint.read_progress(finished.checkpoint)
@@ -113,14 +111,7 @@ def test_tensors_that_fit_nothing_name_their_file(finished, encoder, samples, ol
     sizes = json.loads((finished.checkpoint / "training.json").read_text())["files"]
     edit(finished.checkpoint, files=sizes | {path.name: path.stat().st_size})
     with pytest.raises(CheckpointError, match=rf"training\.safetensors: .*{message}"):
-        training.train(
-            make_config(loop={"max_steps": 20}),
-            samples,
-            None,
-            finished.run_dir,
-            resume=True,
-            encoder=encoder,
-        )
+        resume(finished, encoder, samples)
 
 
 def test_other_network_is_refused(finished, encoder, samples):
