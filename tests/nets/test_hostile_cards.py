@@ -24,7 +24,7 @@ CARD: dict[str, Any] = {
 CHANGES: list[dict[str, Any]] = [
     {"net": {**CARD["net"], "activation": "gelu"}},
     {"net": {**CARD["net"], "blocks": "many"}},
-    {"net": {**CARD["net"], "blocks": 0}},
+    {"net": {**CARD["net"], "blocks": -1}},
     {"net": {**CARD["net"], "unknown": 1}},
     {"net": "resnet1x8"},
     {"net": None},
@@ -52,6 +52,7 @@ def test_an_invalid_card_is_reported_in_one_line(change: dict[str, Any], tmp_pat
         nets.load_model(tmp_path)
     assert "\n" not in str(caught.value)
     assert str(tmp_path) in str(caught.value)
+    assert "model.safetensors" not in str(caught.value)  # of the card, not of the empty weights
 
 
 @pytest.mark.parametrize(

@@ -98,9 +98,9 @@ class ModelCard:
                     card["label_count"],
                     tuple(card.get("label_heads", ())),
                 ),
-                eval_coef=_number(card["eval_coef"], "eval_coef"),
-                name=card.get("name", ""),
-                training=card.get("training", {}),
+                eval_coef=float(_of_type(card["eval_coef"], "eval_coef", int, float)),
+                name=_of_type(card.get("name", ""), "name", str),
+                training=_of_type(card.get("training", {}), "training", dict),
             )
         except KeyError as error:
             raise ModelFileError(f"{where}: incomplete model card: no {error}") from error
@@ -109,10 +109,10 @@ class ModelCard:
             raise ModelFileError(f"{where}: invalid model card: {text}") from error
 
 
-def _number(value: Any, key: str) -> float:
-    if type(value) not in (int, float):
-        raise TypeError(f"{key} is {value!r}, not a number")
-    return float(value)
+def _of_type(value: Any, key: str, *types: type) -> Any:
+    if type(value) not in types:
+        raise TypeError(f"{key} can't be {value!r}")
+    return value
 
 
 @names_arguments
