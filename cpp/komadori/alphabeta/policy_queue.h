@@ -29,7 +29,7 @@ struct Priors {
 
 struct PolicyRequest {
     std::uint64_t key;
-    std::string sfen;  // hcp holds no position without a king or in a handicap game
+    std::string sfen;  // hcp can't represent handicap games or a missing king
 };
 
 // Thread-safe.

@@ -59,8 +59,8 @@ MAX_WAITING = 1000
 MAX_SUMMARY = 10_000
 MAX_SUMMARY_CHARACTERS = 1 << 20
 
-#: Minimum length of a password that is hidden within longer words too.
-ANYWHERE = 5
+#: Minimum length of a password that is also hidden inside longer words.
+MIN_HIDDEN_IN_WORDS = 5
 
 #: Maximum length of a game's id in its file name.
 MAX_FILE_NAME = 100
@@ -108,11 +108,11 @@ class CsaAccount:
 
     def hidden(self, text: str) -> str:
         """The text without the password, which a server may send back. A short password is hidden
-        where it is a word of its own; what the name contains is no secret."""
+        only as a whole word; a part of the name is no secret."""
         for secret in self.secrets:
             if secret and secret not in self.name:
                 pattern = re.escape(secret)
-                if len(secret) < ANYWHERE:
+                if len(secret) < MIN_HIDDEN_IN_WORDS:
                     pattern = rf"(?<!\w){pattern}(?!\w)"
                 text = re.sub(pattern, "***", text)
         return text

@@ -1,7 +1,7 @@
 import { h, s } from "./dom.js";
 
-// Black's win rate over the moves. `rates` holds null where nothing is known; the line goes on
-// to the next known one: programs that comment on their own moves leave every second one out.
+// Black's win rate over the moves. `rates` holds null where nothing is known; the line connects
+// the known ones: engines that comment only on their own moves leave out every second one.
 
 const HEIGHT = 210, LEFT = 40, RIGHT = 10, TOP = 12, BOTTOM = 24, ROW = 17;
 
