@@ -243,6 +243,10 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for game in games:
         game.end = records.End.RESIGN
     records.write_games(folder / "games/own.csa", games)
+    page = (ROOT / "docs/concepts/laboratory.md").read_text("utf-8")
+    (example,) = re.findall(r"For example, `(.*)`:\n\n```toml\n(.*?)```", page, re.DOTALL)
+    (folder / example[0]).parent.mkdir()
+    (folder / example[0]).write_text(example[1])
     rated = games[0]
     rated.headers = {"black_rating": "3100", "white_rating": "3200"}
     records.write_games(folder / "floodgate/rated.csa", [rated])

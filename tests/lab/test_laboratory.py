@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import re
+import shlex
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -521,6 +522,9 @@ def test_commands_make_pages(tmp_path, monkeypatch):
     run = ["run", "toy", *common, "--positions", "300", "--width", "8", "--test-positions", "50"]
     made = runner.invoke(command, [*run, "--device", "cpu", "--seeds", "1"])
     assert made.exit_code == 0, made.output
+    proposed = made.output.splitlines()[-1].removeprefix("next: komadori lab ")
+    followed = runner.invoke(command, shlex.split(proposed))
+    assert followed.output == f"1 page: {Path('runs/lab/report/index.md')}\n"
     listed = runner.invoke(command, ["list", *common])
     assert "toy" in listed.output
     variants = runner.invoke(command, ["list", "toy", *common]).output

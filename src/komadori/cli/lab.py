@@ -184,7 +184,7 @@ def run(
             is_complete = on_all_machines(address, stop)
         if not is_complete:
             raise InterruptError
-        say(next_command("lab", "report", "--results", results))
+        _propose_report(folder, results)
         return
     size = Size(positions, width, test_positions)
     try:
@@ -206,7 +206,7 @@ def run(
         raise click.ClickException(str(error)) from error
     if not is_complete:
         raise InterruptError
-    say(next_command("lab", "report", "--results", results))
+    _propose_report(folder, results)
 
 
 @command.command()
@@ -299,6 +299,14 @@ def report(
     except (LabError, OSError) as error:
         raise click.ClickException(str(error)) from error
     say(f"{counted(len(pages), 'page')}: {out / 'index.md'}")
+
+
+def _propose_report(folder: Path, results: Path) -> None:
+    """Print the command that reports the runs: it needs the same folders."""
+    from komadori.lab.experiment import FOLDER
+
+    own = () if folder == experiment_path(FOLDER) else ("--experiments", folder)
+    say(next_command("lab", "report", *own, "--results", results))
 
 
 def _is_page_of(experiment: Experiment) -> IsKind:
