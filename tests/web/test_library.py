@@ -23,6 +23,7 @@ from komadori.records import FORMATS, End, Game, Winner
 from komadori.rules import Board
 from komadori.web.errors import RefusedError
 from komadori.web.library import _CREATE, Entry, Library
+from komadori.web.uploads import read_upload
 
 MOVES = ["7g7f", "3c3d", "2g2f", "8c8d", "2f2e"]
 
@@ -197,6 +198,30 @@ def test_a_game_saved_with_its_record_is_exported_as_the_record_tells_it(server:
     # The time of saving isn't the time of the game.
     number = server.http.post("/api/games", json=saved).json()["game"]
     assert "開始日時" not in server.http.get(f"/api/games/{number}/record").content.decode()
+
+
+def test_an_exported_game_has_what_only_its_record_holds(server: Server) -> None:
+    """Variations, bookmarks and the time of the resignation."""
+    record = (
+        "手合割：平手\n手数----指手---------消費時間--\n"
+        "   1 ７六歩(77)   ( 0:07/00:00:07)\n&定跡\n   2 ３四歩(33)   ( 0:09/00:00:09)\n"
+        "   3 投了         ( 0:11/00:00:18)\nまで2手で後手の勝ち\n"
+        "\n変化：2手\n   2 ８四歩(83)   ( 0:03/00:00:03)\n*こう指せば\n"
+    )
+    (told,) = read_upload(record.encode(), "a.kif")[1]
+    assert told.variations[1][0].comments
+    assert told.bookmarks
+    added = server.http.post("/api/records?keep=true", content=record.encode()).json()["games"]
+    with server.page() as page:
+        request = page.send("study", games=[{"game": added[0]["game"]}], nodes=1)
+        page.until("study", id=request, state="done")
+    for options in ("", "?studied=true"):
+        path = f"/api/games/{added[0]['game']}/record{options}"
+        exported = server.http.get(path).content
+        assert ("評価値=" in exported.decode()) == bool(options)
+        (read,) = read_upload(exported, "a.kif")[1]
+        assert read.variations == told.variations
+        assert (read.bookmarks, read.end_time_ms) == (told.bookmarks, told.end_time_ms), options
 
 
 def test_openings_count_moves_and_results(server: Server) -> None:
@@ -497,6 +522,27 @@ def test_the_end_of_a_kept_game_is_stored(
     number = server.http.post("/api/games", json={**game, "title": end}).json()["game"]
     summary = server.http.get(f"/api/games/{number}").json()["summary"]
     assert (summary["winner"], summary["end"]) == stored
+
+
+@pytest.mark.parametrize(
+    ("word", "winner", "reason"),
+    [
+        ("投了", "black", "resignation"),
+        ("詰み", "black", "checkmate"),
+        ("千日手", "draw", "repetition"),
+        ("切れ負け", "black", "time"),
+        ("反則負け", "black", "illegal_move"),
+        ("持将棋", "draw", "adjudication"),
+        ("中断", "none", "interrupted"),
+    ],
+)
+def test_the_result_of_a_record_has_the_reason_of_games_played_here(
+    server: Server, word: str, winner: str, reason: str
+) -> None:
+    record = f"手合割：平手\n   1 ７六歩(77)\n   2 {word}\n".encode()
+    (added,) = server.http.post("/api/records?keep=true", content=record).json()["games"]
+    result = server.http.get(f"/api/games/{added['game']}").json()["result"]
+    assert (result["winner"], result["reason"]) == (winner, reason)
 
 
 def test_scores_and_results_of_floodgate_are_read(server: Server) -> None:

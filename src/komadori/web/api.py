@@ -140,6 +140,24 @@ def _analysis_of(entry: Entry) -> dict[str, Any]:
     return recorded_analysis(entry.with_comments(), with_scores=False)
 
 
+def _reason(end: str) -> str:
+    """The ending of an entry as `GameResult.reason`, which has no word for some of records."""
+    from komadori.arena.store import ENDS
+
+    if end in _REASONS:
+        return end
+    return next((reason for reason, name in ENDS.items() if name.lower() == end), "adjudication")
+
+
+def _add_what_only_the_record_has(entry: Entry, game: Game) -> None:
+    read = recorded_game(entry.record, entry.moves)
+    if read is None or read.initial_sfen != game.initial_sfen:
+        return
+    game.variations, game.bookmarks = read.variations, read.bookmarks
+    if read.end == game.end:
+        game.end_time_ms = read.end_time_ms
+
+
 def _library(api: APIRouter, hub: Hub) -> None:
     library = hub.library
 
@@ -212,7 +230,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
             headers=entry.headers,
             result=GameResult(
                 winner=entry.winner,  # type: ignore[arg-type]
-                reason=entry.end if entry.end in _REASONS else "adjudication",  # type: ignore[arg-type]
+                reason=_reason(entry.end),  # type: ignore[arg-type]
             )
             if has_result
             else None,
@@ -232,10 +250,12 @@ def _library(api: APIRouter, hub: Hub) -> None:
         studied: bool = False,
         lang: Literal["ja", "en"] = "en",
     ) -> Response:
-        exported: Game = library.get(game).with_comments()
+        entry = library.get(game)
+        exported: Game = entry.with_comments()
         analysis = load_analysis(library, game) if studied else None
         if analysis is not None:
             exported = annotated(analysis.analysed, is_csa=format == "csa", language=lang)
+        _add_what_only_the_record_has(entry, exported)
         write = FORMATS[format].write
         assert write is not None
         try:
