@@ -5,6 +5,7 @@ import random
 import pytest
 from oracles import MATE, minimax, random_positions, replay
 from test_search import BARE, find, score_of, searcher
+from test_staged_moves import is_idle
 
 from komadori.mate import MateStatus, solve
 from komadori.rules import Board, Move, Repetition
@@ -99,6 +100,34 @@ def test_repetitions_count_as_in_a_plain_search(sfen: str) -> None:
         info = engine.search(Limits(depth=3)).infos[0]
         assert score_of(info) == minimax(board, 3, repetition=True), board.sfen()
     assert kinds - {Repetition.NONE}
+
+
+def test_lines_promote_where_promoting_is_as_good() -> None:
+    engine = searcher(multipv=50)
+    seen = 0
+    for board in random_positions(150, seed=31):
+        idle = {m for m in board.legal_moves if is_idle(board, m)}
+        engine.set_position(board)
+        infos = engine.search(Limits(depth=3)).infos
+        assert len(infos) == min(50, len(board.legal_moves) - len(idle)), board.sfen()
+        assert not idle & {info.pv[0] for info in infos}, board.sfen()
+        seen += len(idle)
+    assert seen > 100
+
+
+def test_does_not_promote_to_avoid_mate_by_a_dropped_pawn() -> None:
+    """After R2c+ the dropped pawn would mate, which is illegal; seven plies find no other mate."""
+    board = Board("4g4/8k/5R3/7Gp/9/8s/9/9/9 b P 1")
+    for multipv in (1, 3):
+        info = find(board, Limits(depth=7), multipv=multipv).infos[0]
+        assert [m.usi() for m in info.pv[:3]] == ["4c2c", "1b1a", "P*1b"]
+        assert info.mate_plies == 7
+
+
+def test_a_non_promotion_searched_alone_is_played() -> None:
+    board = Board("9/3k5/9/4R4/9/9/9/4K4/9 b - 1")
+    move = next(m for m in board.legal_moves if m.usi() == "5d5c")
+    assert find(board, Limits(depth=4, searchmoves=[move])).best_move == move
 
 
 def wander(board: Board, plies: int, chance: random.Random) -> Board:

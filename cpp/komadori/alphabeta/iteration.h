@@ -51,6 +51,7 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
         r.pv = {m};
         root_moves_.push_back(std::move(r));
     }
+    if (!parts_.all_moves) mark_idle_moves();
     // A move to play if the first iteration is interrupted.
     lines_.assign(1, Info{});
     lines_[0].pv = root_moves_[0].pv;
@@ -66,6 +67,29 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
     if (is_claiming_ && !is_out_of_nodes_) {  // returns its unused claim
         shared_.node_budget.renew(claimed_ - std::int64_t(nodes()), 0, 1);
     }
+}
+
+// Marks the non-promotions that the tree omits, if the same move with promotion may be played, and
+// moves them to the end.
+template <Evaluator E>
+void Worker<E>::mark_idle_moves() {
+    ListedMove kept[MAX_LEGAL_MOVES + 47];  // as in MovePicker
+    ListedMove* end = kept;
+    if (position_.in_check()) {
+        end = generate_moves<MoveKind::EVASIONS>(position_, end, false);
+    } else {
+        end = generate_moves<MoveKind::CAPTURES>(position_, end, false);
+        end = generate_moves<MoveKind::QUIETS>(position_, end, false);
+    }
+    for (RootMove& r : root_moves_) {
+        const Move m = r.move;
+        if (std::any_of(kept, end, [m](ListedMove l) { return l.move() == m; })) continue;
+        const Move twin = Move::board(m.from(), m.to(), true, m.moved(), m.captured());
+        const bool is_allowed =
+            std::ranges::any_of(root_moves_, [twin](const RootMove& o) { return o.move == twin; });
+        if (is_allowed) r.twin = twin;
+    }
+    std::ranges::stable_partition(root_moves_, [](const RootMove& r) { return !r.is_idle(); });
 }
 
 template <Evaluator E>
@@ -84,8 +108,9 @@ void Worker<E>::set_constants(const Constants& constants) {
 template <Evaluator E>
 void Worker<E>::iterate() {
     const Limits& limits = shared_.limits;
-    std::size_t lines = std::min<std::size_t>(std::size_t(std::max(shared_.options.multi_pv, 1)),
-                                              root_moves_.size());
+    const auto choices = std::size_t(
+        std::ranges::count_if(root_moves_, [](const RootMove& r) { return !r.is_idle(); }));
+    const std::size_t lines = std::min(std::size_t(std::max(shared_.options.multi_pv, 1)), choices);
     int last_depth = limits.depth > 0 ? std::min(limits.depth, MAX_PLIES - 1) : MAX_PLIES - 1;
     for (int depth = 1; depth <= last_depth; ++depth) {
         // Lazy SMP: helper threads skip different depths.

@@ -110,6 +110,16 @@ std::optional<Score> Worker<E>::null_move(Frame* f, Score beta, int depth, Score
     return verified >= beta ? std::optional(score) : std::nullopt;
 }
 
+// Whether a root move mates within this depth.
+template <Evaluator E>
+bool Worker<E>::mates(Frame* f, Move m, int depth) {
+    f->reduction = 0;
+    make(f, m);
+    const Score score = -search<Node::NON_PV>(f + 1, -MATE_BOUND, -MATE_BOUND + 1, depth, true);
+    unmake();
+    return score >= MATE_BOUND;
+}
+
 // ProbCut: whether a capture beats beta by a margin at reduced depth.
 constexpr int PROBE_REDUCTION = 4;
 
@@ -420,9 +430,16 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         if (m.is_none()) break;
         if (m == f->excluded) continue;
         if (IS_ROOT) {
-            if (std::none_of(root_moves_.begin() + long(rank_), root_moves_.end(),
-                             [m](const RootMove& r) { return r.move == m; })) {
-                continue;
+            const auto r = std::find_if(root_moves_.begin() + long(rank_), root_moves_.end(),
+                                        [m](const RootMove& root) { return root.move == m; });
+            if (r == root_moves_.end()) continue;
+            if (r->is_idle()) {
+                const bool is_needed = mates(f, m, depth - 1) && !mates(f, r->twin, depth + 1);
+                if (is_stopped()) return 0;
+                if (!is_needed) {
+                    r->score = -INFINITE;
+                    continue;
+                }
             }
         } else if (!is_legal_pseudo(position_, pins, m)) {
             continue;

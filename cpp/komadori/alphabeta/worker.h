@@ -100,6 +100,10 @@ struct RootMove {
     Bound bound = Bound::EXACT;          // of the score: the window of the search that found it
     std::vector<Move> pv;
     std::uint64_t effort = 0;  // nodes below it
+    // Of a non-promotion that the tree omits, the same move with promotion; else none. It is played
+    // only if it mates and its twin doesn't, since mate by a dropped pawn is illegal.
+    Move twin;
+    bool is_idle() const { return !twin.is_none(); }
 };
 
 template <Evaluator E>
@@ -127,6 +131,7 @@ class Worker final : public AnyWorker {
     static constexpr int BEFORE = 7;  // sentinel frames before the root's
 
     // iteration.h
+    void mark_idle_moves();
     void set_constants(const Constants& constants);
     void iterate();
     Score search_root(int depth, std::size_t rank);
@@ -143,6 +148,7 @@ class Worker final : public AnyWorker {
     std::optional<Score> prune_early(Frame* f, Score alpha, Score beta, int& depth, bool cut_node,
                                      const TableHit& known);
     std::optional<Score> null_move(Frame* f, Score beta, int depth, Score eval, bool cut_node);
+    bool mates(Frame* f, Move m, int depth);
     std::optional<Score> probe(Frame* f, Score beta, int depth, Move table_move, bool cut_node);
     bool is_futile(const Frame* f, Move m, int history, bool gives_check, Score alpha, int depth,
                    int reduced_depth) const;
