@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 import os
 import signal
 import subprocess
@@ -34,6 +36,7 @@ from komadori.arena.openings import (
 from komadori.arena.store import to_game
 from komadori.arena.workers import Job, WorkerError
 from komadori.cli._group import group
+from komadori.generate.openings import Lines
 from komadori.players import Decision, make
 from komadori.records import Winner, read_games
 from komadori.rules import Board
@@ -206,6 +209,40 @@ def test_opening_file_names_the_bad_line(tmp_path: Path) -> None:
     path.write_text("\n")
     with pytest.raises(arena.OpeningError, match="no opening"):
         read_openings(path)
+
+
+def test_lines_of_openings_are_those_of_an_editor(tmp_path: Path) -> None:
+    """U+2028 and a form feed break no line, and a comment may be in Shift-JIS."""
+    path = tmp_path / "book.sfen"
+    path.write_bytes("# 定跡\n7g7f\n".encode("cp932"))
+    assert read_openings(path) == [Opening(moves=("7g7f",))]
+    path.write_bytes("# a\u2028b\n7g7f\f\r\n7g7e\n".encode())
+    with pytest.raises(arena.OpeningError, match=r"book\.sfen, line 3: "):
+        read_openings(path)
+    path.write_bytes(b"7g7f\n" + b"x" * ((1 << 24) + 1))
+    with pytest.raises(arena.OpeningError, match=r"book\.sfen, line 2: .* not a text file"):
+        read_openings(path)
+
+
+@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".xz", lzma.compress)])
+def test_a_compressed_text_file_holds_the_same_openings(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
+) -> None:
+    """Not games, of which only the first 24 plies would be played, and none of shorter ones."""
+    path, packed = tmp_path / "book.sfen", tmp_path / f"book.sfen{suffix}"
+    path.write_text("# short and long\n7g7f 3c3d\n" + "2h3h 8b7b 3h2h 7b8b " * 7)
+    packed.write_bytes(compress(path.read_bytes()))
+    assert [len(opening.moves) for opening in read_openings(path)] == [2, 28]
+    assert read_openings(packed) == read_openings(path)
+    assert Lines([packed]).fingerprint == Lines([path]).fingerprint
+    assert source_text(packed, None) == packed.name
+    packed.write_bytes(compress(b"7g7f\n7g7e\n"))
+    for read in (read_openings, lambda path: Lines([path])):
+        with pytest.raises(arena.OpeningError, match=rf"book\.sfen\{suffix}, line 2: "):
+            read(packed)
+    packed.write_bytes(compress(path.read_bytes())[:-9])
+    with pytest.raises(arena.OpeningError, match=rf"book\.sfen\{suffix}: damaged compression"):
+        read_openings(packed)
 
 
 def test_openings_of_one_position_are_played_once(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from komadori.records import Game, Winner
 from komadori.rules import Board
 from komadori.usi.book import (
     HEADER,
+    TEST_SFEN,
     Book,
     BookError,
     BookMaker,
@@ -114,20 +115,26 @@ def test_moves_are_drawn_by_their_counts() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"junk\n", "first line"),
-        (b"", "first line"),
+        (b"junk\n", "not a book: the first line isn't"),
+        (b"", "not a book: the first line isn't"),
         (
             f"{HEADER}\nsfen {START}\n7g7f none 0 0 1\n"
             "sfen 4k4/9/9/9/9/9/9/9/4K4 b - 1\n5i5h none 0 0 1\n".encode(),
-            "not sorted",
+            "the positions aren't sorted by SFEN, or one occurs twice",
         ),
+        (b"#YANEURAOU-DB2016 9.99\n", f"not a book: the first line isn't {HEADER}"),
+        (f"{HEADER}\nsfen {TEST_SFEN}\n5i5z none 0 0 1\n".encode(), "damaged: .* move"),
+        (f"{HEADER}\nsfen {TEST_SFEN}\n5i5h none 0 0 x\n".encode(), "damaged: .* numeric field"),
+        (f"{HEADER}\nsfen {TEST_SFEN}\n5i5h none 0 0 1 定跡\n".encode("cp932"), "damaged: .*UTF-8"),
     ],
 )
 def test_a_file_that_is_no_book_is_named(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "bad.db"
     path.write_bytes(content)
-    with pytest.raises(BookError, match=rf"bad\.db.*{message}"):
+    with pytest.raises(BookError, match=rf"bad\.db: {message}") as raised:
         Book(path)
+    assert "book error" not in str(raised.value)  # the library's words
+    assert "unsupported" not in str(raised.value)
     with pytest.raises(BookError, match="nowhere"):
         Book.find("nowhere.db")
     with pytest.raises(BookError, match="no book aaa"):  # stat() is an error, not "no such file"

@@ -7,7 +7,7 @@ openings need not be balanced; balanced ones are more informative.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,7 +119,8 @@ def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
 
     A line is `startpos [moves ...]`, `sfen ... [moves ...]`, the same after `position`, a bare
     SFEN, or bare USI moves from the start position; blank lines and lines that begin with `#`
-    are ignored. `plies` limits its moves; by default all are played. A file of games in any format
+    are ignored. The text is UTF-8, UTF-16 or Shift-JIS, and may be compressed (.xz, .gz). `plies`
+    limits its moves; by default all are played. A file of games in any format
     of `komadori.records` gives the first `plies` moves of each, by default 24, without duplicates;
     the name `sample` means the bundled games.
     Raises OpeningError naming file and line.
@@ -128,20 +129,11 @@ def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
         from komadori.records import sample_path
 
         path = sample_path()
-    from komadori.records.text import encoding_of
-
     path = Path(path)
-    if path.suffix.lower() not in TEXT_SUFFIXES:
+    if not is_text(path):
         return _from_records(path, RECORD_PLIES if plies is None else plies)
-    try:
-        data = read_whole(path)
-        text = data.decode(encoding_of(data))
-    except OSError as error:
-        raise OpeningError(f"{path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise OpeningError(f"{path}: {error}") from error
     openings = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in _lines(path):
         if not line.strip() or line.startswith("#"):
             continue
         try:
@@ -153,6 +145,36 @@ def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
     if not openings:
         raise OpeningError(f"{path}: holds no opening")
     return openings
+
+
+def is_text(path: Path) -> bool:
+    """Return whether a file, compressed or not, has one opening per line, by its name."""
+    from komadori.records.files import plain_suffix
+
+    return plain_suffix(path) in TEXT_SUFFIXES
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text file with their numbers. Raises OpeningError."""
+    import numpy as np
+
+    from komadori.records.errors import RecordError
+    from komadori.records.files import content
+    from komadori.records.text import LongLineError, lines_of
+
+    try:
+        if path.suffix.lower() in TEXT_SUFFIXES:
+            data = np.frombuffer(read_whole(path), np.uint8)  # also from a pipe
+        else:
+            data = content(path)
+        for line in lines_of(data):
+            yield line.number, line.text
+    except OSError as error:
+        raise OpeningError(f"{path}: {error.strerror or error}") from error
+    except LongLineError as error:
+        raise OpeningError(f"{path}, line {error.number}: {error}") from error
+    except RecordError as error:
+        raise OpeningError(str(error)) from error
 
 
 def parse_opening(line: str, plies: int | None = None) -> Opening:
@@ -192,7 +214,7 @@ def source_text(openings: Path | str | None, plies: int | None) -> str:
     if not openings:
         return counted(RANDOM_PLIES if plies is None else plies, "random ply", "random plies")
     name = Path(openings).name
-    if plies is None and Path(openings).suffix.lower() in TEXT_SUFFIXES and name != "sample":
+    if plies is None and is_text(Path(openings)) and name != "sample":
         return name
     return f"{name}, {counted(RECORD_PLIES if plies is None else plies, 'ply', 'plies')}"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from komadori._core import generate as _core
-from komadori.arena.openings import TEXT_SUFFIXES, Opening, OpeningError, read_openings
+from komadori.arena.openings import Opening, OpeningError, is_text, read_openings
 from komadori.records import RecordError, read_games
 from komadori.rules import RulesError
 from komadori.wording import names_arguments
@@ -42,7 +42,7 @@ class Lines:
 
 
 def _read(path: Path) -> list[Opening]:
-    if path.suffix.lower() in TEXT_SUFFIXES:
+    if is_text(path):
         return read_openings(path)
     try:
         games = read_games(path)

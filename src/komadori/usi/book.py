@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from komadori.rules import Board
 
 HEADER = "#YANEURAOU-DB2016 1.00"
+NO_BOOK = f"not a book: the first line isn't {HEADER}"
+#: Messages of the library that advise its callers or speak of its features.
+REASONS = {
+    "unsupported feature: unsupported DB2016 header": NO_BOOK,
+    "unsupported feature: DB2016 is not sorted; scan explicitly": (
+        "the positions aren't sorted by SFEN, or one occurs twice (move numbers are ignored)"
+    ),
+}
 TEST_SFEN = "4k4/9/9/9/9/9/9/9/4K4 b - 1"
 
 
@@ -64,11 +72,11 @@ class Book:
         except OSError as error:
             raise BookError(f"{path}: {error.strerror}") from None
         if not header.removeprefix(b"\xef\xbb\xbf").startswith(b"#YANEURAOU-DB2016"):
-            raise BookError(f"{path}: not a book: the first line isn't {HEADER}")
+            raise BookError(f"{path}: {NO_BOOK}")
         try:
             self._book = YaneuraOuBook.open(str(self.path))
         except ValueError as error:
-            raise BookError(f"{path}: {error}") from None
+            raise BookError(f"{path}: {_reason(error)}") from None
         self._entry(TEST_SFEN)  # fails if the positions aren't sorted
 
     @classmethod
@@ -118,7 +126,13 @@ class Book:
         try:
             return self._book.lookup_sfen(sfen)
         except (ValueError, OSError) as error:
-            raise BookError(f"{self.path}: {error}") from None
+            raise BookError(f"{self.path}: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """Why the library can't read a book, in words for users of the book, not of the library."""
+    reason = str(error).rpartition("error: ")[2]
+    return REASONS.get(reason, f"damaged: {reason.removeprefix('invalid data: ')}")
 
 
 def flip_sfen(sfen: str) -> str:
