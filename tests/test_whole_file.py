@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from komadori.arena.openings import read_openings
+from komadori.generate.sources import Evaluation
+from komadori.inference import digest
 from komadori.linear.nnue_weights import NnueWeights
 from komadori.nets.tensor_file import read_tensors
 from komadori.typed_settings import read_toml
@@ -20,7 +22,14 @@ from komadori.whole_file import read_whole
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no /dev/null, no FIFOs")
 
 
-@pytest.mark.parametrize("read", [NnueWeights.load, read_openings, read_tensors, read_toml])
+def card_of_weights(path: Path) -> dict[str, Any]:
+    return Evaluation("nnue", path).card()
+
+
+@pytest.mark.parametrize(
+    "read",
+    [NnueWeights.load, card_of_weights, digest, read_openings, read_tensors, read_toml],
+)
 def test_devices_are_refused(read: Callable[[Path], Any]) -> None:
     with pytest.raises(Exception, match="a device, not a file"):
         read(Path("/dev/null"))

@@ -9,7 +9,12 @@ from pathlib import Path
 
 def read_whole(path: Path) -> bytes:
     """Read a file or pipe. Raises OSError, also for a device: /dev/zero has no end."""
+    refuse_device(path)
+    return path.read_bytes()
+
+
+def refuse_device(path: Path) -> None:
+    """Raise OSError if the path is a device, or can't be examined."""
     mode = path.stat().st_mode
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         raise OSError(errno.EINVAL, "is a device, not a file", str(path))
-    return path.read_bytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import time
 import weakref
 from pathlib import Path
 from typing import Any
@@ -252,6 +253,25 @@ def test_sequential_halving_needs_no_memory_for_its_playouts() -> None:
     assert planned[:16] == planned[16:32]
 
 
+def test_a_search_without_leaves_can_be_interrupted() -> None:
+    """One ply before the limit every playout is a draw: 4,294,967,295 of them ignored SIGTERM."""
+    settings = SelfPlaySettings(playouts=10**9, full_fraction=1.0, max_plies=1)
+    games = SelfPlayGames(load("uniform", max_batch=4), settings, (), 2)
+    games.add(range(2))
+    begin = time.monotonic()
+    assert not games.take(200)
+    assert time.monotonic() - begin < 5
+    assert games.waiting == 2
+    games.close()
+
+
+def test_a_pause_between_leaves_changes_no_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = SelfPlaySettings(**FAST)
+    expected = play(settings)
+    monkeypatch.setattr("komadori.generate.selfplay_game.MAX_STEPS", 1)
+    assert play(settings) == expected
+
+
 def test_the_improved_policy_is_the_paper_s() -> None:
     """pi' = softmax(logits + sigma(completed q)) with the mixed value for what wasn't visited."""
     tree, root = searched(
@@ -308,6 +328,7 @@ def test_noise_changes_the_root_alone_and_its_visits_are_pruned() -> None:
     [
         ({"root": "puct"}, "root is 'puct', one of noise, gumbel is needed"),
         ({"playouts": 1}, "playouts is 1, at least 2"),
+        ({"gumbel_scale": 1e7}, "gumbel_scale is 10000000.0, at most 1000000"),
         ({"full_fraction": 0.0}, "full_fraction is 0"),
         ({"noise_fraction": 1.5}, "noise_fraction is 1.5, 0 to 1"),
         ({"noise_alpha": float("nan")}, "noise_alpha must be finite"),

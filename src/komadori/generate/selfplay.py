@@ -150,6 +150,9 @@ class SelfPlayGames:
                 if is_waiting:
                     games.append(game)
                     break
+                if game.finished is None:
+                    self._ready.append(game)
+                    return len(games)
                 self._end(game)
             else:
                 break

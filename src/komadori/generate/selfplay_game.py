@@ -25,6 +25,10 @@ from komadori.search.puct import tree_options
 #: Maximum score of a win rate, just below the score of a mate.
 SCORE_LIMIT_CP = MATE_CP - 1
 
+#: Maximum moves and playouts of a game between two leaves, so that the player can be interrupted:
+#: one ply before the limit, every playout ends in a draw, and no leaf comes.
+MAX_STEPS = 10_000
+
 
 @dataclass(frozen=True)
 class GameTree:
@@ -82,9 +86,12 @@ class SelfPlayGame:
         self._next_position()
 
     def collect(self, batch: Batch) -> bool:
-        """Put a leaf into an empty one-row batch; False if the game ended instead."""
+        """Put a leaf into an empty one-row batch; False if the game ended instead, or is to go on
+        in the next call after many playouts that need no network."""
         tree = self.tree
-        while self.finished is None:
+        for _ in range(MAX_STEPS):
+            if self.finished is not None:
+                break
             root = self._root
             assert root is not None
             before = tree.playouts()

@@ -101,7 +101,8 @@ class SelfPlaySettings:
             temperature=0,
             least_temperature=0,
         )
-        at_most(self, memory_mb=MAX_MB)
+        # The improved policy's logits are float32.
+        at_most(self, memory_mb=MAX_MB, gumbel_visits=10**6, gumbel_scale=10**6)
         fractions(
             self,
             "full_fraction",

@@ -14,6 +14,7 @@ from komadori.generate.folder import FinishedGame
 from komadori.generate.openings import Lines
 from komadori.generate.settings import TeacherSettings
 from komadori.search.alphabeta import EVALUATIONS, AlphaBetaOptions, make_engines
+from komadori.whole_file import read_whole
 from komadori.wording import names_arguments
 
 
@@ -55,7 +56,7 @@ class Evaluation:
     def content(self) -> bytes | None:
         """The bytes of the weights' file; None for an evaluation without one. Raises OSError."""
         if self.weights is not None:
-            return self.weights.read_bytes()
+            return read_whole(self.weights)
         shipped = EVALUATIONS.get(self.name)
         if shipped is None:
             return None

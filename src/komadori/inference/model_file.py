@@ -21,6 +21,7 @@ from komadori.inference.onnx_metadata import read_metadata
 from komadori.inference.protocol import ModelError
 from komadori.json_file import parse_table
 from komadori.model_folder import find_model
+from komadori.whole_file import refuse_device
 from komadori.wording import names_arguments
 
 OUTPUTS = ("output_policy", "output_value")
@@ -112,11 +113,15 @@ def card_of(model: Path | str) -> dict[str, Any]:
 
 @names_arguments
 def digest(path: Path | str) -> str:
-    """SHA-256 of a model, in hexadecimal: of a file, or of the files of a model folder."""
+    """SHA-256 of a model, in hexadecimal: of a file, or of the files of a model folder.
+
+    Raises OSError, also for a device: /dev/zero has no end.
+    """
     path = Path(path)
     if path.is_dir():
         files = sorted(file for file in path.glob("*") if file.is_file())
         return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    refuse_device(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
