@@ -10,9 +10,11 @@ import shutil
 import signal
 import sqlite3
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -174,6 +176,31 @@ def test_processes_that_play_at_once_repeat_no_game(tmp_path: Path) -> None:
         one.play(2)
         games = [(game.names, tuple(game.moves)) for game in one.games()]
     assert len(games) == len(set(games)) == 7
+
+
+@pytest.mark.parametrize("method", ["fit", "next_pairing", "games"])
+def test_a_player_added_between_two_queries(path: Path, method: str) -> None:
+    """`play` of another process ended in a KeyError, and games were called damaged."""
+    assert run("play", path, "--games", 4, "--block", 2).exit_code == 0
+    steps = 0
+    with Ladder(path) as other:  # sees what the first process does between any two queries
+        execute = other._execute
+
+        def slowly(query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+            nonlocal steps
+            steps += 1
+            if method != "games" or steps <= 2:  # nobody writes while its rows are being read
+                name = f"new{steps}"
+                with Ladder(path) as one:
+                    one.add(name, f"random?name={name}")
+                    one.play(2, among=[name])
+            return execute(query, values)
+
+        other._execute = slowly  # type: ignore[method-assign]
+        found = getattr(other, method)()
+        if method == "games":
+            assert len(list(found)) >= 4
+    assert steps >= 2
 
 
 def write(path: Path, text: str) -> Path:

@@ -68,6 +68,31 @@ def test_matches_and_ladders_state_the_default_effort(
             assert found["terms"]["default_nodes"] == nodes
 
 
+def test_a_player_added_while_a_ladder_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "strength.db"
+    make_ladder(path)
+    added = []
+    execute = Ladder._execute
+
+    def slowly(self: Ladder, query: str, *values: Any) -> sqlite3.Cursor:
+        if "games" in query or "players" in query:
+            added.append(f"new{len(added)}")
+            with monkeypatch.context() as patch:
+                patch.setattr(Ladder, "_execute", execute)
+                with Ladder(path) as other:
+                    other.add(added[-1], f"random?name={added[-1]}")
+                    other.insert(record(99, (added[-1], "weak"), "draw"), "test")
+        return execute(self, query, *values)
+
+    monkeypatch.setattr(Ladder, "_execute", slowly)
+    with make_server(tmp_path) as client:
+        (found,) = client.get("/api/ladders").json()
+    assert {player["name"] for player in found["players"]} >= {"strong", "weak", "new0"}
+    assert len(added) > 3
+
+
 def test_a_ladder_has_ratings_and_its_players_are_opponents(tmp_path: Path) -> None:
     make_ladder(tmp_path / "strength.db")
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE t (x)").connection.close()

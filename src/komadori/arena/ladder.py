@@ -340,6 +340,8 @@ class Ladder:
         found = self._rows(query, (*ids, -1 if limit is None else limit, offset))
         with contextlib.closing(found):
             for row in found:
+                if not {row["black"], row["white"]} <= names.keys():  # another process added one
+                    names = {p.id: p.name for p in self.players()}
                 try:
                     record = GameRecord.from_json(parse_json(row["record"]))
                     record.names = (names[row["black"]], names[row["white"]])
@@ -370,9 +372,10 @@ class Ladder:
 
     def fit(self) -> Fit:
         """Fit ratings to all games."""
-        players = self.players()
+        tallies = self.tallies()
+        players = self.players()  # afterwards: another process may add one, and play
         anchors = {p.name: p.anchor_elo for p in players if p.anchor_elo is not None}
-        return fit([player.name for player in players], self.tallies(), anchors)
+        return fit([player.name for player in players], tallies, anchors)
 
     def import_match(self, folder: Path | str) -> tuple[int, int]:
         """Import the games of a match folder; return (new games, already known games).
@@ -421,7 +424,8 @@ class Ladder:
         the two, `against` the other. Raises LadderError without two players.
         """
         fitted = self.fit()
-        names = [player.name for player in self.players()]
+        rated = {rating.name for rating in fitted.ratings}  # another process may have added more
+        names = [player.name for player in self.players() if player.name in rated]
         for name in (*among, *against):
             self.player(name)
         played = {(t.black, t.white): t.games for t in self.tallies()}

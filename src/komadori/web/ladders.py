@@ -103,7 +103,8 @@ class Ladders:
 def _read(name: str, path: Path) -> _Contents | None:
     try:
         with closing(Ladder(path, reads_only=True)) as ladder:
-            players, tallies, fit = ladder.players(), ladder.tallies(), ladder.fit()
+            # In this order: a process may add players and games, and removes none.
+            tallies, fit, players = ladder.tallies(), ladder.fit(), ladder.players()
             conditions = ladder.settings.conditions
             terms = terms_of(conditions)
             limits = None if conditions.has_clock else conditions.go([0.0, 0.0])
