@@ -86,8 +86,8 @@ class SelfPlayGame:
         self._next_position()
 
     def collect(self, batch: Batch) -> bool:
-        """Put a leaf into an empty one-row batch; False if the game ended instead, or is to go on
-        in the next call after many playouts that need no network."""
+        """Put a leaf into an empty one-row batch; False if the game ended instead, or pauses after
+        many playouts that need no network: the next call resumes it."""
         tree = self.tree
         for _ in range(MAX_STEPS):
             if self.finished is not None:
