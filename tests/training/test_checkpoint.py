@@ -96,6 +96,7 @@ def test_progress_that_cannot_be_names_its_file(finished, changes):
         ("optimizer.0.", "optimizer.0", r"optimizer\.0 fits no parameter"),
         ("optimizer.0.", "optimizer.0.a.b", "optimizer.0.a.b fits no parameter"),
         ("optimizer.0.", "optimizer.99999.a", "optimizer.99999.a fits no parameter"),
+        ("optimizer.0.", "optimizer.0.a", "optimizer.0.a fits no parameter"),
     ],
 )
 def test_tensors_that_fit_nothing_name_their_file(finished, encoder, samples, old, new, message):
@@ -112,6 +113,25 @@ def test_tensors_that_fit_nothing_name_their_file(finished, encoder, samples, ol
     edit(finished.checkpoint, files=sizes | {path.name: path.stat().st_size})
     with pytest.raises(CheckpointError, match=rf"training\.safetensors: .*{message}"):
         resume(finished, encoder, samples)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adamw", "adam", "rmsprop", "adagrad", "muon"])
+def test_each_tensor_of_an_optimizer_is_needed(name, tmp_path, encoder, samples):
+    config = make_config(optimizer={"name": name}, loop={"max_steps": 2, "epochs": 9})
+    run = training.train(config, samples, None, tmp_path / name, encoder=encoder)
+    path = run.checkpoint / "training.safetensors"
+    tensors = nets.read_tensors(path)
+    last = max(key for key in tensors if key.startswith("optimizer."))
+    sizes = json.loads((run.checkpoint / "training.json").read_text())["files"]
+    # Without its only tensor, a parameter is one that no step has changed yet.
+    for new in (f"{last}_of_another_kind", *(() if name == "sgd" else (None,))):
+        renamed = {(new if key == last else key): value for key, value in tensors.items()}
+        renamed.pop(None, None)
+        nets.write_tensors(path, renamed)
+        edit(run.checkpoint, files=sizes | {path.name: path.stat().st_size})
+        with pytest.raises(CheckpointError, match=r"training\.safetensors: optimizer\.") as caught:
+            training.train(config, samples, None, tmp_path / name, resume=True, encoder=encoder)
+        assert str(caught.value).endswith(("fits no parameter of this optimizer", "is missing"))
 
 
 def test_other_network_is_refused(finished, encoder, samples):

@@ -259,8 +259,34 @@ def _load_optimizer(
         if value.ndim:  # in the parameter's memory format
             value = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
         state.setdefault(index, {})[match[2]] = value
+    expected = _state_keys(optimizer)
+    for index, entries in state.items():
+        if entries.keys() != expected[index]:
+            key = min(entries.keys() ^ expected[index])
+            problem = "fits no parameter of this optimizer" if key in entries else "is missing"
+            raise CheckpointError(f"{where}: optimizer.{index}.{key} {problem}")
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+def _state_keys(optimizer: torch.optim.Optimizer) -> list[set[str]]:
+    """The names of the tensors that a step leaves in the state of each parameter, found by a step
+    of the same optimizer on a parameter of one element."""
+    keys = []
+    for group in optimizer.param_groups:
+        options = {key: value for key, value in group.items() if key != "params"}
+        of_shape: dict[int, set[str]] = {}
+        for parameter in group["params"]:
+            if parameter.ndim not in of_shape:
+                probe = parameter.new_zeros([1] * parameter.ndim).requires_grad_()
+                probe.grad = torch.zeros_like(probe)
+                made: Any = type(optimizer)
+                of_one = made([{**options, "params": [probe]}])
+                of_one.step()
+                tensors = of_one.state[probe].items()
+                of_shape[parameter.ndim] = {k for k, v in tensors if isinstance(v, Tensor)}
+            keys.append(of_shape[parameter.ndim])
+    return keys
 
 
 __all__ = [
