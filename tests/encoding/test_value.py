@@ -37,3 +37,13 @@ def test_arrays_and_limits() -> None:
     np.testing.assert_allclose(score_from_win_rate([0, 0.5, 1], limit_cp=9_999), [-9_999, 0, 9_999])
     assert win_rate_from_score(1e9) == 1
     assert isinstance(win_rate_from_score(0), float)
+
+
+@pytest.mark.parametrize("rate", [-0.01, 1.01, math.nan, [0.5, 1.5], [math.nan, 0.5]])
+def test_a_rate_outside_its_range_is_an_error(rate: float | list[float]) -> None:
+    with pytest.raises(ValueError, match=r"from 0 to 1, not (-0\.01|1\.01|1\.5|nan)$"):
+        score_from_win_rate(rate)
+
+
+def test_a_rate_may_be_rounded() -> None:
+    assert score_from_win_rate([-1e-9, 1 + 1e-9], limit_cp=500).tolist() == [-500, 500]

@@ -20,6 +20,9 @@ DLSHOGI_COEF: Final = _core.DLSHOGI_COEF
 #: elmo, Apery and pydlshogi.
 ELMO_COEF: Final = _core.ELMO_COEF
 
+#: By how much a win rate may exceed its range: means of rates are rounded.
+ROUNDING: Final = 1e-6
+
 
 @overload
 def win_rate_from_score(score_cp: float, coef: float = DLSHOGI_COEF) -> float: ...
@@ -52,9 +55,14 @@ def score_from_win_rate(
 ) -> float | NDArray[np.floating]:
     """The inverse, coef * log(rate / (1 - rate)), within -limit_cp..limit_cp.
 
-    win_rate: in [0, 1]; 0 and 1 give the limits.
+    win_rate: in [0, 1], up to a rounding error of 1e-6; 0 and 1 give the limits.
+    Raises ValueError for other rates and NaN.
     """
-    rate = _numbers("win_rate", win_rate)
+    given = _numbers("win_rate", win_rate)
+    outside = ~((given >= -ROUNDING) & (given <= 1 + ROUNDING))
+    if outside.any():
+        raise ValueError(f"win_rate must be from 0 to 1, not {given[outside].flat[0]}")
+    rate = np.clip(given, 0, 1)
     with np.errstate(divide="ignore"):
         score = np.clip(coef * (np.log(rate) - np.log1p(-rate)), -limit_cp, limit_cp)
     return float(score) if rate.ndim == 0 else score
