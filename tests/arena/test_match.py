@@ -38,7 +38,7 @@ from komadori.arena.workers import Job, WorkerError
 from komadori.cli._group import group
 from komadori.generate.openings import Lines
 from komadori.players import Decision, make
-from komadori.records import Winner, read_games
+from komadori.records import Skipped, Winner, read_games
 from komadori.rules import Board
 from komadori.run_lock import InUseError
 from komadori.usi.client import EngineError
@@ -243,6 +243,34 @@ def test_a_compressed_text_file_holds_the_same_openings(
     packed.write_bytes(compress(path.read_bytes())[:-9])
     with pytest.raises(arena.OpeningError, match=rf"book\.sfen\{suffix}: damaged compression"):
         read_openings(packed)
+
+
+def test_damaged_games_among_openings_are_reported(tmp_path: Path) -> None:
+    """The readable ones are used; a line names each damage, in every command."""
+    path = tmp_path / "games.csa"
+    game = "PI\n+\n+7776FU\n-3334FU\n%TORYO\n/\n"
+    path.write_text(game + "PI\n+\n+7776FU\n-3333FU\n/\n" + game.replace("7776", "2726"))
+    skipped: list[Skipped] = []
+    openings = read_openings(path, 2, skipped.append)
+    assert [opening.moves for opening in openings] == [("7g7f", "3c3d"), ("2g2f", "3c3d")]
+    assert [one.path for one in skipped] == [path]
+    assert len(Lines([path], skipped.append)) == 2
+    assert skipped[1:] == skipped[:1]
+    parameters = tmp_path / "p.toml"
+    parameters.write_text(
+        f"pairs = 1\nopenings = {json.dumps(str(path))}\nopening_plies = 2\n"
+        "[conditions]\nnodes = 1\nmax_plies = 4\n"
+        '[parameters."Search.null_base"]\nstart = 90\nmin = 50\nmax = 150\n'
+    )
+    given = ["--openings", str(path), "--opening-plies", "2"]
+    for words in (
+        ["match", "random", "material", "--games", "2", "--max-plies", "4", *given],
+        ["ladder", "new", str(tmp_path / "a.ladder"), *given],
+        ["tune", "alphabeta?Eval=material", str(parameters), "-o", str(tmp_path / "tuned")],
+    ):
+        result = CliRunner().invoke(group, words)
+        assert result.exit_code == 0, result.output
+        assert result.stderr.count(f"skipped: {path}: byte ") == 1, result.stderr
 
 
 def test_openings_of_one_position_are_played_once(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.limits import check_players
 from komadori.arena.openings import (
+    OnSkipped,
     Opening,
     choose,
     distinct,
@@ -102,13 +103,17 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def make_settings(
-    conditions: Conditions, openings: str = "", opening_plies: int | None = None, seed: int = 0
+    conditions: Conditions,
+    openings: str = "",
+    opening_plies: int | None = None,
+    seed: int = 0,
+    on_skipped: OnSkipped | None = None,
 ) -> Settings:
     """Create settings with openings from a file, `sample` or random moves, of `opening_plies` moves
     as in `read_openings` and `random_openings`. Raises OpeningError."""
     source = source_text(openings, opening_plies)
     if openings:
-        read = distinct(read_openings(openings, opening_plies))
+        read = distinct(read_openings(openings, opening_plies, on_skipped))
         chosen = choose(read, min(len(read), RANDOM_OPENINGS), seed)
         return Settings(conditions, tuple(chosen), source)
     made = random_openings(RANDOM_OPENINGS, opening_plies, seed)

@@ -17,6 +17,7 @@ from komadori.whole_file import read_whole
 from komadori.wording import counted, names_arguments
 
 if TYPE_CHECKING:
+    from komadori.records import Games, Skipped
     from komadori.rules import Board
 
 #: Maximum attempts to find one random opening.
@@ -49,6 +50,7 @@ class Opening:
 
 
 Filter = Callable[["Board"], bool]
+OnSkipped = Callable[["Skipped"], None]
 
 
 @names_arguments
@@ -114,7 +116,9 @@ RANDOM_PLIES, RECORD_PLIES = 8, 24
 
 
 @names_arguments
-def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
+def read_openings(
+    path: Path | str, plies: int | None = None, on_skipped: OnSkipped | None = None
+) -> list[Opening]:
     """Read openings from a text file, one per line, or from a file of game records.
 
     A line is `startpos [moves ...]`, `sfen ... [moves ...]`, the same after `position`, a bare
@@ -122,7 +126,8 @@ def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
     are ignored. The text is UTF-8, UTF-16 or Shift-JIS, and may be compressed (.xz, .gz). `plies`
     limits its moves; by default all are played. A file of games in any format
     of `komadori.records` gives the first `plies` moves of each, by default 24, without duplicates;
-    the name `sample` means the bundled games.
+    the name `sample` means the bundled games. `on_skipped` is called for each damaged part of a
+    file of games.
     Raises OpeningError naming file and line.
     """
     if str(path) == "sample":
@@ -131,7 +136,7 @@ def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
         path = sample_path()
     path = Path(path)
     if not is_text(path):
-        return _from_records(path, RECORD_PLIES if plies is None else plies)
+        return _from_records(path, RECORD_PLIES if plies is None else plies, on_skipped)
     openings = []
     for number, line in _lines(path):
         if not line.strip() or line.startswith("#"):
@@ -190,17 +195,25 @@ def parse_opening(line: str, plies: int | None = None) -> Opening:
     return Opening(command.sfen, command.moves[:plies])
 
 
-def _from_records(path: Path, plies: int) -> list[Opening]:
+def read_opening_games(path: Path, on_skipped: OnSkipped | None = None) -> Games:
+    """Read the games of a file of openings. Raises OpeningError."""
     from komadori.records import read_games
 
-    openings = []
     try:
         games = read_games(path)
     except OSError as error:
         raise OpeningError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
         raise OpeningError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
-    for game in games:
+    if on_skipped is not None:
+        for skipped in games.skipped:
+            on_skipped(skipped)
+    return games
+
+
+def _from_records(path: Path, plies: int, on_skipped: OnSkipped | None) -> list[Opening]:
+    openings = []
+    for game in read_opening_games(path, on_skipped):
         moves = game.usi_moves()[:plies]
         if len(moves) == plies:
             openings.append(Opening(game.initial_sfen, tuple(moves)))

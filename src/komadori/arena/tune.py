@@ -21,7 +21,7 @@ from typing import Any
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.journal import Journal
 from komadori.arena.limits import check_players, describe
-from komadori.arena.openings import Opening, choose, random_openings, read_openings
+from komadori.arena.openings import OnSkipped, Opening, choose, random_openings, read_openings
 from komadori.arena.page import fill_template
 from komadori.arena.spsa import LARGEST, Parameter, Spsa, Trial
 from komadori.arena.workers import Job, WorkerError, run_jobs, tunable
@@ -218,10 +218,12 @@ def tune(
     *,
     concurrency: int = 1,
     on_pair: OnPair | None = None,
+    on_skipped: OnSkipped | None = None,
 ) -> Tuning:
     """Tune `player`'s options as set by `config` in the folder `out`, resuming existing work.
 
-    `on_pair` is called in this thread after each pair of games. Raises ValueError and EngineError,
+    `on_pair` is called in this thread after each pair of games, `on_skipped` for each damaged part
+    of a file of opening games. Raises ValueError and EngineError,
     before the first game also for parameters that the player doesn't take and for an opponent that
     can't be made, and what the arena raises.
     """
@@ -229,7 +231,7 @@ def tune(
 
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
-    openings = _openings(config)
+    openings = _openings(config, on_skipped)
     sources = [player, config.opponent] if config.opponent else [player]
     check_players(config.conditions, sources, {opening.sfen for opening in openings})
     spsa = Spsa(
@@ -278,9 +280,9 @@ def check_ranges(player: str, parameters: Sequence[Parameter]) -> None:
         made.close()
 
 
-def _openings(config: TuneConfig) -> list[Opening]:
+def _openings(config: TuneConfig, on_skipped: OnSkipped | None) -> list[Opening]:
     if config.openings:
-        read = read_openings(config.openings, config.opening_plies)
+        read = read_openings(config.openings, config.opening_plies, on_skipped)
         return choose(read, config.pairs, config.seed)
     return random_openings(config.pairs, config.opening_plies, config.seed)
 

@@ -21,7 +21,7 @@ from komadori.cli.analysis_engines import (
     player_of,
     start,
 )
-from komadori.cli.console import console, progress, say
+from komadori.cli.console import console, progress, say, say_skipped
 from komadori.cli.given import first_given
 from komadori.cli.numbers import THREADS_OR_AUTO
 from komadori.cli.outputs import (
@@ -403,7 +403,7 @@ def _read(path: Path, output: Path | None) -> _Record:
     except (records.RecordError, OSError) as error:
         raise click.ClickException(str(error)) from error
     for skipped in games.skipped:
-        say(f"skipped: {skipped}", err=True)
+        say_skipped(skipped)
     usable = [game for game in games if len(game)]
     if not usable:
         raise click.ClickException(f"{path}: no game with moves")

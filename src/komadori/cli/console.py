@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.segment import Segment
 
+    from komadori.records import Skipped
+
 #: Width of a terminal that doesn't know its own, and of tables in narrower ones.
 DEFAULT_WIDTH = 80
 
@@ -30,6 +32,11 @@ def say(text: object = "", *, err: bool = False) -> None:
     """Print one line; line breaks in it are those of names."""
     with _named(err=err):
         click.echo(on_one_line(text), err=err)
+
+
+def say_skipped(skipped: Skipped) -> None:
+    """Print a skipped part of a file of records on standard error."""
+    say(f"skipped: {skipped}", err=True)
 
 
 def next_command(*words: object) -> str:

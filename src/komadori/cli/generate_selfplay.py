@@ -145,7 +145,7 @@ def command(
 
     from komadori import inference
     from komadori.arena.openings import OpeningError
-    from komadori.cli.console import say
+    from komadori.cli.console import say, say_skipped
     from komadori.cli.generate_run import run
     from komadori.generate.cluster_games import (
         ClusterGames,
@@ -166,7 +166,7 @@ def command(
         if coefficient := card.get("eval_coef"):
             given["eval_coef"] = float(coefficient)
         settings = settings_of(SelfPlaySettings.from_mapping, given)
-        lines = Lines(openings)
+        lines = Lines(openings, say_skipped)
         options: dict[str, Any] = {"max_batch": batch} if batch else {}
         if not is_fake(path):
             options |= {"precision": precision} | ({"threads": threads} if threads else {})

@@ -290,7 +290,7 @@ def command(
     from functools import partial
 
     from komadori.arena.openings import OpeningError
-    from komadori.cli.console import say
+    from komadori.cli.console import say, say_skipped
     from komadori.cli.generate_run import run
     from komadori.cluster import ClusterError
     from komadori.generate.cluster_games import (
@@ -348,7 +348,7 @@ def command(
     cores = threads or available_threads()
     try:
         settings = settings_of(TeacherSettings.from_mapping, given)
-        lines = Lines(openings)
+        lines = Lines(openings, say_skipped)
         if engine_command:
             engine = EngineSpec(engine_command, _pairs(engine_options), go, limit_s)
             other_engine = None

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from komadori.cli import interrupt
-from komadori.cli.console import console, say
+from komadori.cli.console import console, say, say_skipped
 from komadori.cli.failures import failure_lines
 from komadori.cli.game_options import (
     EVEN_GAMES,
@@ -95,7 +95,8 @@ def new(
     """
     from komadori.arena.ladder import Ladder, make_settings
 
-    Ladder.create(ladder, make_settings(conditions, openings, opening_plies, seed)).close()
+    settings = make_settings(conditions, openings, opening_plies, seed, say_skipped)
+    Ladder.create(ladder, settings).close()
     say(f"{ladder}: {conditions}")
 
 

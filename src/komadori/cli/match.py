@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from komadori.cli import interrupt
-from komadori.cli.console import console, say
+from komadori.cli.console import console, say, say_skipped
 from komadori.cli.everywhere import ray_option
 from komadori.cli.failures import failure_lines
 from komadori.cli.game_options import (
@@ -102,7 +102,7 @@ def command(
     try:
         read = None
         if openings:
-            read = distinct(arena.read_openings(openings, opening_plies))
+            read = distinct(arena.read_openings(openings, opening_plies, say_skipped))
             if len(read) < games // 2:
                 say(
                     f"{openings}: {counted(len(read), 'different opening')} for "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from komadori import records
-from komadori.cli.console import say
+from komadori.cli.console import say_skipped
 from komadori.records.selection import match_files
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def load_visits(patterns: Iterable[str], cache: str = "") -> Part:
 
 def _report_skipped(samples: records.Samples) -> None:
     for skipped in samples.skipped:
-        say(f"skipped: {skipped}", err=True)
+        say_skipped(skipped)
 
 
 def sources_argument() -> Callable[[F], F]:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from komadori.cli import interrupt
-from komadori.cli.console import console, say
+from komadori.cli.console import console, say, say_skipped
 from komadori.cli.game_options import (
     as_options,
     game_progress,
@@ -167,7 +167,14 @@ def command(
                 lines(tuning)
 
             tuning = interrupt.in_thread(
-                lambda: tune(player, config, out, concurrency=concurrency, on_pair=show)
+                lambda: tune(
+                    player,
+                    config,
+                    out,
+                    concurrency=concurrency,
+                    on_pair=show,
+                    on_skipped=say_skipped,
+                )
             )
             show(tuning)
             live.update(Group(_table(tuning), bar))  # whole; the terminal scrolls

@@ -7,8 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from komadori._core import generate as _core
-from komadori.arena.openings import Opening, OpeningError, is_text, read_openings
-from komadori.records import RecordError, read_games
+from komadori.arena.openings import (
+    OnSkipped,
+    Opening,
+    OpeningError,
+    is_text,
+    read_opening_games,
+    read_openings,
+)
 from komadori.rules import RulesError
 from komadori.wording import names_arguments
 
@@ -21,14 +27,19 @@ class Lines:
     an opening. The settings' `opening_plies` limits how many of its moves are played.
     """
 
-    def __init__(self, files: Iterable[Path | str] = ()) -> None:
-        """Raises OpeningError that names file and line of an illegal opening."""
+    def __init__(
+        self, files: Iterable[Path | str] = (), on_skipped: OnSkipped | None = None
+    ) -> None:
+        """`on_skipped` is called for each damaged part of a file of games.
+
+        Raises OpeningError that names file and line of an illegal opening.
+        """
         self.core = _core.Openings()
         self.openings: list[Opening] = []
         self.files = [str(path) for path in files]
         digest = hashlib.sha256()
         for path in map(Path, self.files):
-            for number, opening in enumerate(_read(path), 1):
+            for number, opening in enumerate(_read(path, on_skipped), 1):
                 try:
                     self.core.add(opening.sfen, list(opening.moves))
                 except RulesError as error:
@@ -41,15 +52,10 @@ class Lines:
         return len(self.core)
 
 
-def _read(path: Path) -> list[Opening]:
+def _read(path: Path, on_skipped: OnSkipped | None) -> list[Opening]:
     if is_text(path):
         return read_openings(path)
-    try:
-        games = read_games(path)
-    except OSError as error:
-        raise OpeningError(f"{path}: {error.strerror or error}") from error
-    except RecordError as error:
-        raise OpeningError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
+    games = read_opening_games(path, on_skipped)
     if not games:
         raise OpeningError(f"{path}: holds no game")
     return [Opening(game.initial_sfen, tuple(game.usi_moves())) for game in games]

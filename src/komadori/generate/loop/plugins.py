@@ -6,7 +6,10 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from komadori.records import Skipped
 
 
 @dataclass(frozen=True)
@@ -15,7 +18,7 @@ class GamesTask:
 
     folder: a `GameFolder`. games: their number. player: file of the player, None for the learner's
     default. learner: a key of `learners.LEARNERS`. progress: called with the number of
-    finished games.
+    finished games. log: called with a line of text about them.
     """
 
     folder: Path
@@ -27,6 +30,11 @@ class GamesTask:
     threads: int
     progress: Callable[[int], None]
     stop: Callable[[], bool]
+    log: Callable[[str], None] = lambda text: None
+
+    def log_skipped(self, skipped: Skipped) -> None:
+        """Log a damaged part of a file of openings."""
+        self.log(f"skipped: {skipped}")
 
 
 @dataclass(frozen=True)

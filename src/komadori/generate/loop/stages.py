@@ -20,6 +20,7 @@ from komadori.wording import counted, names_arguments
 if TYPE_CHECKING:
     from komadori.arena import MatchResult
     from komadori.arena.openings import Opening
+    from komadori.records import Skipped
 
 #: The first player, in `gate.references`.
 _FIRST = "generation 0"
@@ -113,6 +114,7 @@ def _play(context: _Context) -> bool:
         threads=context.threads,
         progress=context.progress(config.games.games),
         stop=context.stop,
+        log=context.log,
     )
     if not GAMES[config.games.kind].run(task):
         return False
@@ -214,13 +216,17 @@ def _train(context: _Context) -> bool:
 # ---- the match
 
 
-def _openings(loop: Loop) -> list[Opening] | None:
+def _openings(loop: Loop, log: Callable[[str], None] | None = None) -> list[Opening] | None:
     gate = loop.config.gate
     if not gate.openings:
         return None
     from komadori.arena.openings import read_openings
 
-    return read_openings(gate.openings, gate.opening_plies_or_default())
+    def on_skipped(skipped: Skipped) -> None:
+        if log is not None:
+            log(f"skipped: {skipped}")
+
+    return read_openings(gate.openings, gate.opening_plies_or_default(), on_skipped)
 
 
 def _check_gate(loop: Loop) -> None:
@@ -302,7 +308,7 @@ def _match(
             learner.player(loop.player(context.number), gate.nodes),
             other,
             games=games,
-            openings=_openings(loop),
+            openings=_openings(loop, context.log),
             opening_plies=gate.opening_plies_or_default(),
             seed=loop.config.seed * 1000 + context.number,
             concurrency=context.threads,
