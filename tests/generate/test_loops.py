@@ -162,6 +162,19 @@ def test_games_are_played_by_whoever_took_over(tmp_path) -> None:
     assert [_player_of_games(loop, number) for number in range(1, 6)] == [0, 0, 1, 1, 3]
 
 
+def test_damaged_openings_are_reported_in_each_stage_that_reads_them(tmp_path):
+    openings = tmp_path / "games.csa"
+    game = "PI\n+\n+7776FU\n-3334FU\n%TORYO\n/\n"
+    openings.write_text(game + "PI\n+\n+7776FU\n-3333FU\n/\n" + game)
+    games = GamesConfig(games=30, settings=TEACHER | {"openings": [str(openings)]})
+    gate = GateConfig(games=2, nodes=30, openings=str(openings), opening_plies=2)
+    loop = Loop(config(generations=1, games=games, gate=gate), tmp_path / "loop")
+    events: list[Event] = []
+    assert run(loop, observer=events.append)
+    said = [event.stage for event in events if event.text.startswith(f"skipped: {openings}: byte")]
+    assert said == ["games", "gate"]
+
+
 def test_a_folder_may_have_any_name(tmp_path) -> None:
     gate = GateConfig(games=2, nodes=30, references=("random",), reference_games=2)
     loop = Loop(config(generations=1, gate=gate), tmp_path / "a&b?c=d %41#")
