@@ -633,10 +633,14 @@ const ENDS = [
   ['black', 'perpetual_check', '中断', 'Black won · perpetual check'],
   ['black', 'engine_failure', '中断', 'Black won · engine failure'],
   ['none', 'interrupted', '中断', 'interrupted'],
+  ['black', 'interrupted', '中断', 'Black won · interrupted'], // as shogi-server writes an abnormal end
+  ['draw', 'interrupted', '中断', 'Draw · interrupted'],
+  ['white', '', '中断', 'White won'], // of a format without ends
+  ['draw', '', '中断', 'Draw'],
 ] as const;
 
 test.each(ENDS)('a game of the library has its end and winner: %s, %s', async (winner, end, ending, shown) => {
-  for (const written of end === 'interrupted' ? ['', '   2 中断'] : ['', '   2 中断', '   2 持将棋']) {
+  for (const written of !end || end === 'interrupted' ? ['', '   2 中断'] : ['', '   2 中断', '   2 持将棋']) {
     const record = written && `手合割：平手\n   1 ７六歩(77)\n${written}\n`;
     const summary = { game: 7, black: '', white: '', title: '', source: 'saved', winner, end, plies: 1, started: '', is_studied: false, sfen: START };
     serve({ 'api/games/7': { summary, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, variations: [], result: null, record } });

@@ -121,6 +121,8 @@ describe('records', () => {
     ['ki2', 'adjudication', 'まで1手で裁定により後手の勝ち'],
     ['kif', 'false_declaration', 'まで1手で後手の反則勝ち'],
     ['csa', 'time', "'summary:time up:a lose:b win"],
+    ['csa', 'interrupted', "'summary:chudan:a lose:b win"],
+    ['kif', 'unknown', 'まで1手で裁定により後手の勝ち'],
     ['jkf', 'adjudication', '"comments":["結果：後手の勝ち"]'],
   ])('%s states a result that the ending does not: %s', (format, end, line) => {
     const [game] = readGames(`${ended('中断')}\n変化：1手\n   1 ２六歩(27)\n`);

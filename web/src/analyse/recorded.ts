@@ -74,11 +74,11 @@ function applyCsa(tree: GameTree, { headers, comments }: Recorded): void {
 /** Sets the ending to the word for the server's result, or the result itself if no word states it. */
 export function applyResult(tree: GameTree, { winner, end }: Partial<Result>): void {
   if (end === 'interrupted' && !tree.ending) tree.ending = '中断';
-  if (!end || !winner || end === 'interrupted' || end === 'unknown') return;
-  const result = { winner, end };
+  if (!winner || (winner === 'none' && (!end || end === 'interrupted' || end === 'unknown'))) return;
+  const result = { winner, end: end || 'unknown' };
   const { sfen } = tree.mainLine().at(-1)!;
   if (statesResult(tree.ending, sfen, result)) return;
-  const said = wordOf(result, sfen);
+  const said = result.end === 'unknown' ? undefined : wordOf(result, sfen);
   if (said) tree.ending = said;
   else {
     if (isKnown(tree.ending)) tree.ending = '中断';
@@ -86,8 +86,9 @@ export function applyResult(tree: GameTree, { winner, end }: Partial<Result>): v
   }
 }
 
-/** The result of a game as the library takes it. */
-export const keptResult = ({ ending, result }: GameTree): { winner: Result['winner']; end: string } => result ?? { winner: 'none', end: ending.slice(0, 40) };
+/** The result of a game as the library takes it; an unknown end is "". */
+export const keptResult = ({ ending, result }: GameTree): { winner: Result['winner']; end: string } =>
+  result ? { ...result, end: result.end === 'unknown' ? '' : result.end } : { winner: 'none', end: ending.slice(0, 40) };
 
 function setComment(at: Node | undefined, text: string): void {
   if (!at || at.comment === text) return;

@@ -78,10 +78,10 @@ function winnerOf(outcome: Outcome, sfen: string): Result['winner'] {
 /** Whether an ending is none or one whose meaning is known. */
 export const isKnown = (ending: string): boolean => !ending || ending in ENDINGS;
 
-/** Whether a word of records states a game's end and its winner in the final position. */
+/** Whether a word of records states a game's end, if it is known, and its winner in the final position. */
 export function statesResult(ending: string, sfen: string, { winner, end }: Result): boolean {
   const stated = ENDINGS[ending];
-  return !!stated && stated[0] === (PLAYED_ENDS[end] ?? end) && winnerOf(stated[1], sfen) === winner;
+  return !!stated && (end === 'unknown' || stated[0] === (PLAYED_ENDS[end] ?? end)) && winnerOf(stated[1], sfen) === winner;
 }
 
 /** The result of a word that states a ruling; undefined for other words. */
@@ -97,8 +97,9 @@ export const wordOf = (result: Result, sfen: string): string | undefined => Obje
 export function endingText(ending: string, sfen: string, initialSfen: string, result?: Result): string {
   if (!result && (language.value === 'ja' || !ENDINGS[ending])) return ending;
   const [end, winner] = result ? [result.end, result.winner] : [ENDINGS[ending][0], winnerOf(ENDINGS[ending][1], sfen)];
-  const isTold = winner === 'none' || (winner === 'draw' && end !== 'adjudication');
-  return isTold ? word('reason', end) : `${sideText('winner', winner, initialSfen)} · ${word('reason', end)}`;
+  const isTold = winner === 'none' || (winner === 'draw' && !['adjudication', 'interrupted', 'unknown'].includes(end));
+  const said = [isTold ? '' : sideText('winner', winner, initialSfen), end === 'unknown' ? '' : word('reason', end)];
+  return said.filter(Boolean).join(' · ');
 }
 
 /** The result of a mate search for the side to move, or for its opponent after a pass. */

@@ -471,6 +471,7 @@ const RULINGS: Record<string, readonly [kif: string, csa: string]> = {
   illegal_move: ['反則', 'illegal move'],
   false_declaration: ['反則', 'illegal move'],
   declaration: ['入玉', 'kachi'],
+  interrupted: ['裁定', 'chudan'],
 };
 
 /** Adds a result that the ending doesn't tell, as the package writes it. */
