@@ -16,7 +16,7 @@ import { followPosition, game, isSearching, node, noteScore, openGames, play, pr
 import { scoreText, statesResult } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
-import { loadGame } from '../src/library/load';
+import { loadGame, shortDateOf } from '../src/library/load';
 import { models } from '../src/models';
 import { NewGame } from '../src/play/NewGame';
 import { Play } from '../src/play/Play';
@@ -615,6 +615,27 @@ test('curves have translated names, including logs of linear evaluations', () =>
   const kpp = [{ epoch: 1, loss: losses(0.5), held_out: { loss: losses(0.6), agreement: [0.1, 0.4] } }];
   expect(curvesOf(kpp, /^value|agree/)).toEqual({ x: [1], curves: [...curvesOf(epochs, /^value/).curves.slice(0, 2), ...curvesOf(epochs, /agree/).curves, ...curvesOf(epochs, /^value/).curves.slice(2)] });
   expect(curvesOf([{ chunk: 3, loss: 0.1 }], /^loss$/).x).toEqual([3]);
+});
+
+test.each([
+  ['2025/03/05(水) 10:00:00', '2025/03/05(水) 10:00'], // of Kifu for Windows
+  ['2025/03/05 9:05:00', '2025/03/05 9:05'],
+  ['2025/03/05', '2025/03/05'],
+  ['', ''],
+  ['令和7年3月5日（水曜日）、午前10時より対局開始', '令和7年3月5日（水曜日）、午前10時より対局…'],
+])('the list of games shows the date %s whole', (started, shown) => {
+  expect(shortDateOf(started)).toBe(shown);
+});
+
+test('the list of games shows dates in the time of this place, as the games do', () => {
+  const zone = process.env.TZ;
+  process.env.TZ = 'Asia/Tokyo';
+  try {
+    expect(shortDateOf('2026-11-28T18:22:11+00:00')).toBe('2026/11/29 03:22');
+  } finally {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  }
 });
 
 const ENDS = [

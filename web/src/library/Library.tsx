@@ -7,6 +7,7 @@ import { explain, t, word } from '../i18n';
 import type { GameList, GameSummary, ReadGames } from '../protocol';
 import { open } from '../router';
 import { sideText } from '../shogi/handicaps';
+import { shortDateOf } from './load';
 import { query } from './query';
 import { notify } from '../ui/notices';
 import { Button, Choice, Switch } from '../ui/parts';
@@ -29,7 +30,7 @@ function GameRow({ g, onRemoved }: { g: GameSummary; onRemoved: () => void }) {
         {g.end && <small> {word('reason', g.end)}</small>}
       </td>
       <td class="n">{t('plies.n', { n: g.plies })}</td>
-      <td>{g.started.slice(0, 16).replace('T', ' ')}</td>
+      <td>{shortDateOf(g.started)}</td>
       <td>
         <small>
           {t(`source.${g.source}`)}

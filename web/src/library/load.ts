@@ -15,6 +15,12 @@ export function dateOf(started: string): string {
   return `${date.getFullYear()}/${two(date.getMonth() + 1)}/${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
+/** A date for lists: without seconds, in this place's time; other text shortened. */
+export function shortDateOf(started: string): string {
+  const date = dateOf(started).replace(/(\d:\d\d):\d\d$/, '$1');
+  return date.length > 24 ? `${date.slice(0, 23)}…` : date;
+}
+
 /** Loads a game with its variations, comments, scores and analysis. */
 export async function loadGame(number: number): Promise<GameTree> {
   const stored = await get<StoredGame>(`games/${number}`);
