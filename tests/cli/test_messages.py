@@ -136,6 +136,13 @@ def test_one_line_says_what_is_wrong(line: str, message: str, here: Path) -> Non
     assert sorted(path.name for path in here.iterdir()) == before
 
 
+@pytest.mark.parametrize("player", ["model:", "policy:", "one-ply:", "alphabeta?PolicyModel="])
+def test_a_missing_network_is_named_with_each_place(player: str, here: Path) -> None:
+    result = run(f"match {player}nosuch.onnx material")
+    assert f"looked for {here / 'nosuch.onnx'}, " in result.output
+    assert result.exit_code == 2
+
+
 @pytest.mark.parametrize(
     "line",
     [

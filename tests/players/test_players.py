@@ -48,6 +48,18 @@ def test_grammar(text: str, expected: PlayerSpec) -> None:
     assert PlayerSpec.parse(text) == expected
 
 
+def test_a_path_alone_is_a_model_also_in_the_folders_of_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    folder = tmp_path / "komadori" / "models"
+    folder.mkdir(parents=True)
+    (folder / "own.onnx").write_bytes(b"")
+    expected = PlayerSpec("model", "own.onnx", {"nodes": "5"})
+    assert PlayerSpec.parse("own.onnx?nodes=5") == expected
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the rules of POSIX shells")
 @pytest.mark.parametrize(
     "command", ["'/my engines/eng' -x", '"/my engines/eng"', "/my\\ engines/eng", "/bin/eng a b"]
@@ -323,7 +335,9 @@ def test_a_match_divides_the_cpus(
     monkeypatch.chdir(tmp_path)
     # The path that find_model returns, which is relative if the user's folder is.
     monkeypatch.setattr(
-        evaluators, "find_model", lambda _: "tiny.onnx" if as_seen == "relative" else str(path)
+        evaluators,
+        "find_model",
+        lambda _, **kwargs: "tiny.onnx" if as_seen == "relative" else str(path),
     )
     monkeypatch.setenv("KOMADORI_THREADS", "1")
     evaluator = evaluators.load_evaluator(option_table("model"))
@@ -338,7 +352,7 @@ def test_a_wrong_number_of_threads_in_the_environment_is_named(
     from komadori.inference.synthetic import write_random_resnet
 
     path = write_random_resnet(tmp_path / "tiny.onnx", 1, 8)
-    monkeypatch.setattr(evaluators, "find_model", lambda _: str(path))
+    monkeypatch.setattr(evaluators, "find_model", lambda _, **kwargs: str(path))
     monkeypatch.setenv("KOMADORI_THREADS", threads)
     with pytest.raises(ValueError, match=f"KOMADORI_THREADS is '{threads}', 0 to 512 is needed"):
         evaluators.load_evaluator(option_table("model"))

@@ -41,14 +41,16 @@ def _apply_model_defaults(model: str, options: OptionTable) -> Callable[[], None
     return options.apply_model_defaults(values, source)
 
 
-def load_evaluator(options: OptionTable) -> Evaluator:
+def load_evaluator(options: OptionTable, *, is_typed: bool = False) -> Evaluator:
     """Load the network named by the model options and apply its option defaults.
+
+    `is_typed` is that of `usi.models.find_model`.
 
     Raises like `inference.load`, `usi.models.ModelDefaultsError`, and ValueError for the number of
     threads in the environment.
     """
 
-    model = find_model(options.group(NetworkOptions).model)
+    model = find_model(options.group(NetworkOptions).model, is_typed=is_typed)
     undo = _apply_model_defaults(model, options)
     try:
         return _load_evaluator(model, options.group(NetworkOptions))
@@ -94,13 +96,16 @@ def _load_on_devices(
         raise
 
 
-def load_policy(options: OptionTable) -> Evaluator | None:
-    """Load the network that orders alpha-beta's moves, if the options name one."""
+def load_policy(options: OptionTable, *, is_typed: bool = False) -> Evaluator | None:
+    """Load the network that orders alpha-beta's moves, if the options name one.
+
+    `is_typed` is that of `usi.models.find_model`.
+    """
     if not (name := options.group(EvaluationOptions).policy_model):
         return None
     from komadori import inference
 
-    model = find_model(name)
+    model = find_model(name, is_typed=is_typed)
     threads = threads_from_environment()
     settings: dict[str, Any] = {"threads": threads} if threads and not is_fake(model) else {}
     return inference.load(model, max_batch=1, **settings)

@@ -52,7 +52,7 @@ def check_files(spec: str | PlayerSpec) -> None:
 
 def _check_model(name: str) -> None:
     try:
-        find_model(name)
+        find_model(name, is_typed=True)
     except ModelNotFoundError as error:
         raise PlayerSpecError(str(error)) from error
 

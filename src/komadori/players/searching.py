@@ -286,7 +286,7 @@ def _long_names(spec: PlayerSpec) -> dict[str, str]:
 def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
     """Build an `alphabeta` player."""
     options = options_of(spec)
-    policy = load_policy(options)
+    policy = load_policy(options, is_typed=True)
     try:
         searcher = SEARCHERS["alphabeta"].make(policy, options)
     except BaseException as error:
@@ -310,7 +310,7 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
     """Build a `model:`, `policy:` or `one-ply:` player."""
     options = options_of(spec)
     temperature = _temperature(spec) if spec.kind == "policy" else 0.0
-    evaluator = load_evaluator(options)
+    evaluator = load_evaluator(options, is_typed=True)
     if spec.kind == "model":
         searcher = SEARCHERS["model"].make(evaluator, options)
         return SearchPlayer(

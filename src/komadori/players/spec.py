@@ -17,7 +17,8 @@ KIND is one of
                       engines that need an adapter; ARGUMENT is the program's path
                       if it isn't on PATH
 
-A specification with no known KIND is the PATH of a model if such a file or folder exists.
+A specification with no known KIND is the PATH of a model if such a file or folder exists, also in
+the folders of models (`komadori.usi.models`).
 
 Keys of every kind: `name` (in results), `seed`, and the limits `nodes`, `depth`,
 `movetime` (ms), which override those of the match. `model`, `policy` and `one-ply`
@@ -36,6 +37,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from komadori.usi.client import EngineError, split_words
+from komadori.usi.models import ModelNotFoundError, find_model
 from komadori.usi.protocol import GoCommand
 from komadori.wording import names_arguments, no_such_file
 
@@ -116,11 +118,15 @@ class PlayerSpec:
                     raise PlayerSpecError(
                         f"{text!r}: options after the ? are NAME=VALUE, separated by &"
                     )
-                if Path(text).suffix or "/" in text:
+                if not Path(text).suffix and "/" not in text:
+                    kinds = ", ".join(KINDS)
+                    raise PlayerSpecError(
+                        f"{text!r} is no player: expected one of {kinds}, or a model's path"
+                    )
+                try:
+                    find_model(text)  # in the folders of models, as after "model:"
+                except ModelNotFoundError:
                     raise PlayerSpecError(f"{text}: no such model") from no_such_file(text)
-                raise PlayerSpecError(
-                    f"{text!r} is no player: expected one of {', '.join(KINDS)}, or a model's path"
-                )
             if Path(text).is_file() and os.access(text, os.X_OK):
                 with Path(text).open("rb") as file:
                     if file.read(4).startswith(_PROGRAM_HEADS):
