@@ -594,6 +594,28 @@ def test_what_is_no_time_in_kif_costs_no_move(tmp_path: Path, time: str) -> None
     assert reader.skipped == []
 
 
+@pytest.mark.parametrize("suffix", ["kif", "ki2"])
+def test_a_game_of_any_length_survives(tmp_path: Path, suffix: str) -> None:
+    """Numbers of moves may have five digits, also in a variation."""
+    moves = ["2h3h", "8b7b", "3h2h", "7b8b"] * 2501
+    game = Game.from_usi(moves)
+    before = Game.from_usi(moves[:10_001])
+    game.variations = {10_001: [Game.from_usi(["8b6b"], before.final_board().sfen())]}
+    (read,) = write_and_read(tmp_path / f"a.{suffix}", [game])
+    assert read.usi_moves() == moves
+    assert [line.usi_moves() for line in read.variations[10_001]] == [["8b6b"]]
+
+
+@pytest.mark.parametrize("number", ["３", " ３ ", "　３"])
+def test_numbers_of_kif_may_be_full_width(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "a.kif"
+    variation = "変化：２手\n２ ８四歩(83)\n"
+    path.write_text(f"1 ７六歩(77)\n2 ３四歩(33)\n{number} ２六歩(27)\n{variation}")
+    (game,) = read_games(path)
+    assert game.usi_moves() == ["7g7f", "3c3d", "2g2f"]
+    assert [line.usi_moves() for line in game.variations[1]] == [["8c8d"]]
+
+
 @pytest.mark.parametrize("time", ["(1:20:10/01:20:10)", "( 01:20:10 )+", "(80:10/01:20:10)"])
 def test_a_time_in_kif_may_have_hours(tmp_path: Path, time: str) -> None:
     path = tmp_path / "a.kif"

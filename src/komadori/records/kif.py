@@ -53,13 +53,15 @@ MAX_HEADER = 31
 _HEADER = re.compile(rf"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{{0,{MAX_HEADER - 1}}})：(.*)")
 #: Characters not allowed in header names: separators, prefixes of other lines, control characters.
 _NO_HEADER = re.compile(r"[\s*#&|+：:▲△☗☖▼▽\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
-_NUMBERED = re.compile(r"\s*([0-9]{1,4})\s+(\S.*)")
+#: A number of a move; `int` reads full-width digits too.
+_NUMBER = "[0-9０-９]{1,6}"
+_NUMBERED = re.compile(rf"\s*({_NUMBER})\s+(\S.*)")
 _TIME = re.compile(
     r"\(\s*(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9}(?:\.[0-9]+)?)\s*(?:/[^()]*)?\)\s*(?:\+\s*)?$"
 )
 #: What follows a move or an end and isn't a time.
 _OTHER = re.compile(r"(?:(?<=[)打])[\s+]+|(?<!\s)\s+(?=\((?!\d\d\))))(\S.*)")
-_VARIATION = re.compile(r"変化[：:]\s*([0-9]{1,4})\s*手?")
+_VARIATION = re.compile(rf"変化[：:]\s*({_NUMBER})\s*手?")
 _KI2_MOVE = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
 #: The files above a diagram; rsshogi reads a diagram only below a line of them in this form.
 FILES = "  ９ ８ ７ ６ ５ ４ ３ ２ １"
