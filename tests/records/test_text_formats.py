@@ -616,6 +616,25 @@ def test_numbers_of_kif_may_be_full_width(tmp_path: Path, number: str) -> None:
     assert [line.usi_moves() for line in game.variations[1]] == [["8c8d"]]
 
 
+@pytest.mark.parametrize(
+    "end", ["   3 中断", "   3 封じ手", "まで2手で中断", "   3 投了\nまで2手で後手の勝ち"]
+)
+def test_moves_after_the_end_of_kif_are_reported(tmp_path: Path, end: str) -> None:
+    """Such as those of a game that went on, or of a second game without headers."""
+    path = tmp_path / "a.kif"
+    moves = "   1 ７六歩(77)\n   2 ３四歩(33)\n"
+    path.write_text(f"手合割：平手\n{moves}{end}\n   3 ２六歩(27)\n   4 ８四歩(83)\n")
+    games = read_games(path)
+    assert games[0].usi_moves() == ["7g7f", "3c3d"]
+    (skip,) = games.skipped
+    line = 5 + end.count("\n")
+    assert skip.reason.startswith(
+        f"line {line}: move 3 stands after the end of the game; the moves"
+    )
+    path.write_text(f"手合割：平手\n{moves}{end}\n   3 投了\n")  # an end given twice
+    assert not read_games(path).skipped
+
+
 @pytest.mark.parametrize("time", ["(1:20:10/01:20:10)", "( 01:20:10 )+", "(80:10/01:20:10)"])
 def test_a_time_in_kif_may_have_hours(tmp_path: Path, time: str) -> None:
     path = tmp_path / "a.kif"

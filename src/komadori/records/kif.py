@@ -307,8 +307,6 @@ def _belongs_to_a_diagram(text: str) -> bool:
 
 
 def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
-    if game.ended:
-        return
     text = numbered[2]
     time = _TIME.search(text)
     seconds = 3600 * int(time[1] or 0) + 60 * int(time[2]) + float(time[3]) if time else 0
@@ -317,6 +315,10 @@ def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
     other = None if time else _OTHER.search(text)
     rest = time or other
     move = (text[: rest.start()] if rest else text).strip(" \t　+")
+    if game.ended:
+        if move in _ENDS:
+            return  # as after a result line
+        raise RecordError(f"move {numbered[1]} stands after the end of the game")
     ahead = int(numbered[1]) - len(game.moves)
     if game.numbering is None:
         game.numbering = ahead
