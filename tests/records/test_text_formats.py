@@ -635,6 +635,30 @@ def test_moves_after_the_end_of_kif_are_reported(tmp_path: Path, end: str) -> No
     assert not read_games(path).skipped
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "key"),
+    [
+        ("a.kif", "備考：一\n先手：A\n備考：二\n備考：一\n1 ７六歩(77)\n", "備考"),
+        ("a.csa", "N+A\n$NOTE:一\n$NOTE:二\n$NOTE:一\nPI\n+\n+7776FU\n", "NOTE"),
+    ],
+)
+def test_a_header_given_twice_keeps_both_values(
+    tmp_path: Path, name: str, text: str, key: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    (game,) = read_games(path)
+    assert game.headers[key] == "一 / 二 / 一"
+    for suffix in ("kif", "csa", "jkf"):
+        assert write_and_read(tmp_path / f"b.{suffix}", [game])[0].headers[key] == "一 / 二 / 一"
+
+
+def test_a_header_repeated_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.kif"
+    path.write_text("先手：A\n先手：A\n1 ７六歩(77)\n", encoding="utf-8")
+    assert read_games(path)[0].headers == {"black": "A"}
+
+
 @pytest.mark.parametrize("time", ["(1:20:10/01:20:10)", "( 01:20:10 )+", "(80:10/01:20:10)"])
 def test_a_time_in_kif_may_have_hours(tmp_path: Path, time: str) -> None:
     path = tmp_path / "a.kif"

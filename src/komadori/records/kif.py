@@ -16,7 +16,7 @@ import numpy as np
 from komadori.records.ends import KIF_WORDS, winner_for, word_of
 from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
-from komadori.records.text import Line, score_comment, take_scores, takes_line
+from komadori.records.text import Line, add_header, score_comment, take_scores, takes_line
 from komadori.rules import BLACK, HANDICAPS, WHITE, Board, Handicap, RulesError
 
 __all__ = [
@@ -299,7 +299,7 @@ def _read_line(game: _Parsed, text: str) -> None:
     if header[1] == "手番" and value[:1] in ("先", "後", "上", "下"):
         game.position.append(f"{value[0]}手番")
     elif value:
-        game.headers[HEADERS.get(header[1], header[1])] = value
+        add_header(game.headers, HEADERS.get(header[1], header[1]), value)
 
 
 def _belongs_to_a_diagram(text: str) -> bool:

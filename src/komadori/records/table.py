@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from komadori._core import records as _core
 from komadori.records.game import Candidates, End, Game, Source, Winner
-from komadori.records.text import decode
+from komadori.records.text import add_header, decode
 from komadori.wording import check_type
 
 __all__ = ["games_of", "table_of"]
@@ -57,7 +57,7 @@ def games_of(columns: dict[str, Any], path: Path) -> list[Game]:
     for g, ply, raw_key, raw in columns["texts"]:
         key, text = decode(raw_key), decode(raw)
         if ply < 0:
-            games[g].headers[key] = text
+            add_header(games[g].headers, key, text)
         elif key == "pv":
             games[g].pvs[ply] = text
         elif key == "bookmark":

@@ -17,6 +17,7 @@ from komadori.rules import BLACK
 __all__ = [
     "Line",
     "LongLineError",
+    "add_header",
     "as_utf8",
     "decode",
     "decode_exactly",
@@ -30,6 +31,8 @@ __all__ = [
 
 #: Bytes decoded at a time, and the longest line.
 BLOCK_BYTES, LINE_BYTES = 1 << 22, 1 << 24
+#: Characters of a header after which no further value is added, as the time grows with its square.
+MAX_JOINED = 1 << 16
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
@@ -172,6 +175,16 @@ def _lines_of_utf16(data: bytes, encoding: str) -> Iterator[Line]:
         end = offset + len(line.encode("utf-16-le"))
         yield Line(line.rstrip("\r"), offset, end, number)
         offset = end + 2
+
+
+def add_header(headers: dict[str, str], key: str, value: str) -> None:
+    """Add a header of a file to a game's; another value under the same name is added to the first,
+    as some programs write several notes, up to MAX_JOINED characters."""
+    before = headers.get(key, "")
+    if not before or before == value:
+        headers[key] = value
+    elif len(before) < MAX_JOINED:
+        headers[key] = f"{before} / {value}"
 
 
 #: `評価値=` of a player (`*` of `**評価値=`) or of an analysis (`#` of `*#評価値=`), Black's view;
