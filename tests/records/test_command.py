@@ -124,6 +124,19 @@ def test_variations_that_a_format_has_none_of_are_counted(tmp_path: Path) -> Non
     assert (lost.exit_code, lost.stderr) == (0, "1 variation left out: csa has none\n")
 
 
+@pytest.mark.parametrize("suffix", ["kif", "ki2", "csa", "jkf"])
+def test_characters_that_an_encoding_lacks_are_counted(suffix: str, tmp_path: Path) -> None:
+    game = Game.from_usi(["7g7f"], headers={"black": "한글?", "white": "髙橋"})
+    game.comments[1] = "é"
+    write_games(tmp_path / "a.kif", [game, game])
+    lost = run(
+        "convert", tmp_path / "a.kif", "-o", tmp_path / f"b.{suffix}", "--encoding=shift-jis"
+    )
+    assert (lost.exit_code, lost.stderr) == (0, "6 characters written as ?: not in Shift-JIS\n")
+    kept = run("convert", tmp_path / "a.kif", "-o", tmp_path / f"c.{suffix}")
+    assert (kept.exit_code, kept.stderr) == (0, "")
+
+
 def test_verbose_lists_every_place(csa: Path) -> None:
     bad = "/\nPI\n+\n+1111OU\n" * 7
     csa.write_text("PI\n+\n+7776FU\n%TORYO\n" + bad)

@@ -153,6 +153,9 @@ def _writing(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
         if output.variations_left_out:
             left_out = counted(output.variations_left_out, "variation")
             say(f"{left_out} left out: {output.format.name} has none", err=True)
+        replaced = output.writer.replaced if isinstance(output.writer, GameWriter) else 0
+        if replaced:
+            say(f"{counted(replaced, 'character')} written as ?: not in Shift-JIS", err=True)
 
 
 @command.command()

@@ -88,7 +88,11 @@ def read_games(path: str | Path, format: str | None = None) -> Games:
 
 @names_arguments
 class GameWriter(AtomicFile):
-    """Writes a file of games, which appears when the `with` block ends without an exception."""
+    """Writes a file of games, which appears when the `with` block ends without an exception.
+
+    games, plies  written so far
+    replaced      characters so far that the encoding lacks, written as ?
+    """
 
     def __init__(
         self, path: str | Path, format: str | None = None, *, encoding: str = "utf-8"
@@ -107,6 +111,7 @@ class GameWriter(AtomicFile):
         self.encoding = encoding
         self.games = 0
         self.plies = 0
+        self.replaced = 0
 
     def write(self, game: Game) -> None:
         """Append a game. Raises RecordError, writing nothing, if the format can't represent it."""
@@ -118,6 +123,9 @@ class GameWriter(AtomicFile):
         if self.games and self.format.between:
             self._append(self.format.between)
         self._append(data)
+        if self.encoding != "utf-8":
+            # The byte of ? is part of no longer character.
+            self.replaced += data.count(b"?") - self.format.write(game, "utf-8").count(b"?")
         self.games += 1
         self.plies += len(game)
 
