@@ -659,6 +659,19 @@ def test_a_header_repeated_is_one(tmp_path: Path) -> None:
     assert read_games(path)[0].headers == {"black": "A"}
 
 
+def test_lines_between_and_below_the_moves_of_kif_are_comments(tmp_path: Path) -> None:
+    path = tmp_path / "a.kif"
+    head = "手数----指手---------消費時間--\n"
+    path.write_text(
+        f"{head}1 ７六歩(77)\nここまでは定跡\n*対して\n2 ３四歩(33)\n{head}3 投了\n以上\n"
+        f"変化：2手\n2 ８四歩(83)\n（別の案）\n"
+    )
+    (game,) = games = read_games(path)
+    assert games.skipped == []
+    assert game.comments == {1: "ここまでは定跡\n対して", 2: "以上"}
+    assert game.variations[1][0].comments == {1: "（別の案）"}
+
+
 @pytest.mark.parametrize("time", ["(1:20:10/01:20:10)", "( 01:20:10 )+", "(80:10/01:20:10)"])
 def test_a_time_in_kif_may_have_hours(tmp_path: Path, time: str) -> None:
     path = tmp_path / "a.kif"

@@ -285,8 +285,10 @@ def _read_line(game: _Parsed, text: str) -> None:
                 raise RecordError(f"ply {_due(game)}: the other side's move: {token!r}")
             _play(game, token.strip(" \t　"))
         return
-    if game.numbering is not None:
-        return  # the numbers tell where a move is missing
+    if game.numbering is not None:  # the numbers tell where a move is missing
+        if not text.startswith("手数--"):
+            game.comments.setdefault(len(game.moves), []).append(text)
+        return
     if game.moves or game.initial_sfen:
         raise RecordError(f"not a KI2 line: {text[:24]!r}")
     header = _HEADER.fullmatch(text)
