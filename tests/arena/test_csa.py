@@ -455,6 +455,23 @@ def test_what_a_hostile_server_sends_loses_no_game(
     assert "evil" in record.black
 
 
+@pytest.mark.usefixtures("quick")
+def test_an_opponents_illegal_move_is_a_win_if_the_server_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A server that plays on instead is refused."""
+    start = SUMMARY.join(("BEGIN Game_Summary\n", "\nEND Game_Summary"))
+    for after, expected in (
+        (("", "#ILLEGAL_MOVE", "#WIN"), [("win", "ILLEGAL_MOVE")]),
+        (("+2625FU,T1", "#ILLEGAL_MOVE", "#WIN"), []),
+    ):
+        lines = ["LOGIN:one OK", start, "START:x", "+2726FU,T1", "+5515KI,T2", *after]
+        account = CsaAccount("127.0.0.1", "one", "x", ScriptedServer(*lines).port)
+        games = CsaClient(account, make("random")).play(1, Waits(1))
+        assert [(game.outcome, game.reason) for game in games] == expected
+    assert "the server's move +5515KI: " in caplog.text
+
+
 class FloodingServer:
     """Accepts a login, then sends one line for ever."""
 

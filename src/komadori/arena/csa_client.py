@@ -351,6 +351,7 @@ class CsaClient:
         self._player.new_game(None, draw_ply=first_ply - 1 + most if most > 0 else 0)
         if board.turn == summary.color:
             self._move(connection, game, board, times)
+        illegal: CsaProtocolError | None = None
         while True:
             line = connection.read()
             if line in _OUTCOMES:
@@ -362,6 +363,8 @@ class CsaClient:
             echo = parse_play(line)
             if echo is None:
                 continue
+            if illegal is not None:  # the server plays on
+                raise illegal
             side = board.turn
             clock = summary.clocks[side]
             if echo.text.startswith("%"):
@@ -371,7 +374,9 @@ class CsaClient:
             try:
                 move = board.parse_csa(echo.text)
             except ValueError as error:
-                raise CsaProtocolError(f"the server's move {echo.text}: {error}") from error
+                # It may be the opponent's illegal move, which the result follows.
+                illegal = CsaProtocolError(f"the server's move {echo.text}: {error}")
+                continue
             board.push(move)
             spent_ms = min(MAX_MS, (echo.time or 0) * clock.unit_ms)
             times.spend(side, spent_ms)
