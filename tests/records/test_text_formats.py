@@ -1134,3 +1134,19 @@ def test_records_are_written_in_two_encodings_only(tmp_path: Path, encoding: str
     with pytest.raises(RecordError, match="one of utf-8, cp932"):
         write_games(path, [random_game(2)], encoding=encoding)
     assert path.read_bytes() == before
+
+
+def test_kif_typed_by_hand_may_have_other_widths(tmp_path: Path) -> None:
+    """Half-width colons, full-width parentheses and digits; in comments they are kept."""
+    path = tmp_path / "a.kif"
+    path.write_text(
+        "先手:羽生\n後手 : 谷川\n手合割:平手\n"
+        "   1 ７六歩（77）\n*先手:（７７）\n"
+        "   2 ３四歩(３３)   (0:01/00:00:01)\n先手:x\n   3 中断\n"
+    )
+    (game,) = games = read_games(path)
+    assert not games.skipped
+    assert game.headers == {"black": "羽生", "white": "谷川"}
+    assert game.usi_moves() == ["7g7f", "3c3d"]
+    assert game.comments == {1: "先手:（７７）", 2: "先手:x"}
+    assert game.times_ms.tolist()[1] == 1000

@@ -53,6 +53,10 @@ MAX_HEADER = 31
 _HEADER = re.compile(rf"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{{0,{MAX_HEADER - 1}}})：(.*)")
 #: Characters not allowed in header names: separators, prefixes of other lines, control characters.
 _NO_HEADER = re.compile(r"[\s*#&|+：:▲△☗☖▼▽\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
+#: A header that every program writes, with a half-width colon, as in files edited by hand.
+_HALF_WIDTH = re.compile(rf"({'|'.join(HEADERS)}|手合割|手番|[先後下上]手の?持駒)\s*:(.*)")
+#: The square that a move starts from; its parentheses and digits may be full-width.
+_FROM = re.compile(r"[（(]([1-9１-９]{2})[）)]")
 #: A number of a move; `int` reads full-width digits too.
 _NUMBER = "[0-9０-９]{1,6}"
 _NUMBERED = re.compile(rf"\s*({_NUMBER})\s+(\S.*)")
@@ -197,6 +201,8 @@ def _read_lines(parsed: _Parsed, lines: list[Line]) -> BadLineError | None:
     """Read lines up to the first bad one; returns the error."""
     for line in lines:
         text = _text(line)
+        if parsed.numbering is None and (header := _HALF_WIDTH.fullmatch(text)):
+            text = f"{header[1]}：{header[2]}"
         if text.startswith("手合割：") and parsed.board is None:
             parsed.handicap = line
         try:
@@ -309,7 +315,7 @@ def _belongs_to_a_diagram(text: str) -> bool:
 
 
 def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
-    text = numbered[2]
+    text = _FROM.sub(lambda square: f"({int(square[1])})", numbered[2], count=1)
     time = _TIME.search(text)
     seconds = 3600 * int(time[1] or 0) + 60 * int(time[2]) + float(time[3]) if time else 0
     if seconds > MAX_SECONDS:
