@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -233,6 +236,22 @@ def test_the_engine_plays_its_book(book: Path) -> None:
         gui.send("position startpos moves 7g7f", "go nodes 10")
         gui.expect("bestmove")
         assert len(gui.source.searcher.seen) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_book_that_is_no_regular_file_is_refused(book: Path, tmp_path: Path) -> None:
+    """Of a pipe, such as a shell's <(...), the library would wait in vain for a second opening."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    show = [sys.executable, "-m", "komadori", "book", "show"]
+    feed = 'exec 3<>"$0"; cat "$1" >&3; shift; exec "$@" "$0" 3<&-'
+    done = subprocess.run(
+        ["sh", "-c", feed, pipe, book, *show], capture_output=True, text=True, timeout=20
+    )
+    assert (done.returncode, done.stderr) == (1, f"Error: {pipe}: not a regular file\n")
+    for path in (tmp_path, Path(os.devnull)):
+        with pytest.raises(BookError, match="not a regular file"):
+            Book(path)
 
 
 def test_book_moves_are_bounded_by_the_ply(book: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +68,9 @@ class Book:
         self.path = Path(path)
         check_path(self.path)
         try:
+            # a library reads it from several places: of a pipe it would wait, deaf to signals
+            if not stat.S_ISREG(self.path.stat().st_mode):
+                raise BookError(f"{path}: not a regular file")
             with self.path.open("rb") as file:
                 header = file.read(64)
         except OSError as error:
