@@ -137,3 +137,15 @@ def test_tables_of_messages_name_the_bounds_that_there_are() -> None:
     assert "integer from 0" in types
     assert "integer 1 to 32" in types
     assert not any("None" in name for name in types)
+
+
+def test_functions_of_the_example_of_a_table_exist() -> None:
+    """The C++ of `extending.md` isn't compiled here; a name that doesn't exist is found."""
+    page = (DOCS / "concepts/extending.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```cpp\n(FeatureTable .*?)```", page, re.DOTALL)
+    code = (DOCS.parent / "cpp/komadori/encoding/features.cpp").read_text(encoding="utf-8")
+    own, *called = re.findall(r"(?<![.\w])(\w+)\(", example)
+    assert own == "pydlshogi_check"
+    assert called == ["pydlshogi", "flag"]
+    for name in called:
+        assert re.search(rf"^\w+ {name}\(", code, re.MULTILINE), name
