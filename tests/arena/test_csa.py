@@ -457,19 +457,22 @@ def test_what_a_hostile_server_sends_loses_no_game(
 
 @pytest.mark.usefixtures("quick")
 def test_an_opponents_illegal_move_is_a_win_if_the_server_says_so(
-    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A server that plays on instead is refused."""
+    """Otherwise, whether the server continues the game or falls silent, the move is an error."""
+    monkeypatch.setattr(csa_client, "RESULT_TIMEOUT_S", 0.2)
     start = SUMMARY.join(("BEGIN Game_Summary\n", "\nEND Game_Summary"))
     for after, expected in (
         (("", "#ILLEGAL_MOVE", "#WIN"), [("win", "ILLEGAL_MOVE")]),
         (("+2625FU,T1", "#ILLEGAL_MOVE", "#WIN"), []),
+        ((), []),
     ):
+        caplog.clear()
         lines = ["LOGIN:one OK", start, "START:x", "+2726FU,T1", "+5515KI,T2", *after]
         account = CsaAccount("127.0.0.1", "one", "x", ScriptedServer(*lines).port)
         games = CsaClient(account, make("random")).play(1, Waits(1))
         assert [(game.outcome, game.reason) for game in games] == expected
-    assert "the server's move +5515KI: " in caplog.text
+        assert ("the server's move +5515KI: " in caplog.text) == (not expected)
 
 
 class FloodingServer:

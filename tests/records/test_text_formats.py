@@ -628,9 +628,7 @@ def test_moves_after_the_end_of_kif_are_reported(tmp_path: Path, end: str) -> No
     assert games[0].usi_moves() == ["7g7f", "3c3d"]
     (skip,) = games.skipped
     line = 5 + end.count("\n")
-    assert skip.reason.startswith(
-        f"line {line}: move 3 stands after the end of the game; the moves"
-    )
+    assert skip.reason.startswith(f"line {line}: move 3 follows the end of the game; the moves")
     path.write_text(f"手合割：平手\n{moves}{end}\n   3 投了\n")  # an end given twice
     assert not read_games(path).skipped
 

@@ -43,6 +43,8 @@ KEEP_ALIVE_S = 45.0
 
 #: The connection counts as lost if no line arrives for this long.
 READ_TIMEOUT_S = 3600.0
+#: Seconds after an illegal move within which its result must follow.
+RESULT_TIMEOUT_S = 10.0
 
 #: First and maximum delay before reconnecting.
 BACKOFF_S = (5.0, 300.0)
@@ -171,12 +173,14 @@ class _Connection:
             self._socket.sendall(line.encode() + b"\n")
             self._last_sent = time.monotonic()
 
-    def read(self) -> str:
-        """Return the next nonblank line. Raises ConnectionError at the end."""
+    def read(self, timeout_s: float | None = None) -> str:
+        """Return the next nonblank line. Raises ConnectionError at the end, and after `timeout_s`,
+        by default READ_TIMEOUT_S, without one."""
+        timeout_s = READ_TIMEOUT_S if timeout_s is None else timeout_s
         try:
-            line = self._lines.get(timeout=READ_TIMEOUT_S)
+            line = self._lines.get(timeout=timeout_s)
         except queue.Empty:
-            raise ConnectionError(f"no line from the server for {READ_TIMEOUT_S:.0f} s") from None
+            raise ConnectionError(f"no line from the server for {timeout_s:.0f} s") from None
         if line is None:
             self._put(None)
             raise ConnectionError("the server closed the connection")
@@ -351,9 +355,12 @@ class CsaClient:
         self._player.new_game(None, draw_ply=first_ply - 1 + most if most > 0 else 0)
         if board.turn == summary.color:
             self._move(connection, game, board, times)
-        illegal: CsaProtocolError | None = None
+        illegal: CsaProtocolError | None = None  # the last move, if the server sent an illegal one
         while True:
-            line = connection.read()
+            try:
+                line = connection.read(None if illegal is None else RESULT_TIMEOUT_S)
+            except ConnectionError as error:
+                raise illegal or error from None
             if line in _OUTCOMES:
                 game.outcome = _OUTCOMES[line]
                 return
@@ -363,7 +370,7 @@ class CsaClient:
             echo = parse_play(line)
             if echo is None:
                 continue
-            if illegal is not None:  # the server plays on
+            if illegal is not None:  # the server continues the game
                 raise illegal
             side = board.turn
             clock = summary.clocks[side]
@@ -374,7 +381,7 @@ class CsaClient:
             try:
                 move = board.parse_csa(echo.text)
             except ValueError as error:
-                # It may be the opponent's illegal move, which the result follows.
+                # If it is the opponent's illegal move, the result follows.
                 illegal = CsaProtocolError(f"the server's move {echo.text}: {error}")
                 continue
             board.push(move)

@@ -110,7 +110,7 @@ def make_settings(
     on_skipped: OnSkipped | None = None,
 ) -> Settings:
     """Create settings with openings from a file, `sample` or random moves, of `opening_plies` moves
-    as in `read_openings` and `random_openings`. Raises OpeningError."""
+    as in `read_openings`, which calls `on_skipped`, and `random_openings`. Raises OpeningError."""
     source = source_text(openings, opening_plies)
     if openings:
         read = distinct(read_openings(openings, opening_plies, on_skipped))

@@ -20,7 +20,7 @@ DLSHOGI_COEF: Final = _core.DLSHOGI_COEF
 #: elmo, Apery and pydlshogi.
 ELMO_COEF: Final = _core.ELMO_COEF
 
-#: By how much a win rate may exceed its range: means of rates are rounded.
+#: Rounding error by which a win rate, such as a mean of rates, may exceed its range.
 ROUNDING: Final = 1e-6
 
 

@@ -91,7 +91,7 @@ class GameWriter(AtomicFile):
     """Writes a file of games, which appears when the `with` block ends without an exception.
 
     games, plies  written so far
-    replaced      characters so far that the encoding lacks, written as ?
+    replaced      characters written as ? so far, because the encoding lacks them
     """
 
     def __init__(
@@ -123,9 +123,9 @@ class GameWriter(AtomicFile):
         if self.games and self.format.between:
             self._append(self.format.between)
         self._append(data)
-        if self.encoding != "utf-8":
-            # The byte of ? is part of no longer character.
-            self.replaced += data.count(b"?") - self.format.write(game, "utf-8").count(b"?")
+        if self.encoding != "utf-8" and (marks := data.count(b"?")):
+            # No multi-byte character of Shift-JIS contains the byte of a question mark.
+            self.replaced += marks - self.format.write(game, "utf-8").count(b"?")
         self.games += 1
         self.plies += len(game)
 

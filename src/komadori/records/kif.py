@@ -53,7 +53,7 @@ MAX_HEADER = 31
 _HEADER = re.compile(rf"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{{0,{MAX_HEADER - 1}}})：(.*)")
 #: Characters not allowed in header names: separators, prefixes of other lines, control characters.
 _NO_HEADER = re.compile(r"[\s*#&|+：:▲△☗☖▼▽\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
-#: A header that every program writes, with a half-width colon, as in files edited by hand.
+#: A standard header with a half-width colon, as in files edited by hand.
 _HALF_WIDTH = re.compile(rf"({'|'.join(HEADERS)}|手合割|手番|[先後下上]手の?持駒)\s*:(.*)")
 #: The square that a move starts from; its parentheses and digits may be full-width.
 _FROM = re.compile(r"[（(]([1-9１-９]{2})[）)]")
@@ -326,7 +326,7 @@ def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
     if game.ended:
         if move in _ENDS:
             return  # as after a result line
-        raise RecordError(f"move {numbered[1]} stands after the end of the game")
+        raise RecordError(f"move {numbered[1]} follows the end of the game")
     ahead = int(numbered[1]) - len(game.moves)
     if game.numbering is None:
         game.numbering = ahead

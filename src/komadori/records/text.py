@@ -31,7 +31,7 @@ __all__ = [
 
 #: Bytes decoded at a time, and the longest line.
 BLOCK_BYTES, LINE_BYTES = 1 << 22, 1 << 24
-#: Characters of a header after which no further value is added, as the time grows with its square.
+#: Length of a header from which no further value is appended: appending takes quadratic time.
 MAX_JOINED = 1 << 16
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -178,8 +178,8 @@ def _lines_of_utf16(data: bytes, encoding: str) -> Iterator[Line]:
 
 
 def add_header(headers: dict[str, str], key: str, value: str) -> None:
-    """Add a header of a file to a game's; another value under the same name is added to the first,
-    as some programs write several notes, up to MAX_JOINED characters."""
+    """Add a header of a file to a game's. A further value under the same name, as of several notes,
+    is appended to the first, up to MAX_JOINED characters."""
     before = headers.get(key, "")
     if not before or before == value:
         headers[key] = value

@@ -68,7 +68,7 @@ class Book:
         self.path = Path(path)
         check_path(self.path)
         try:
-            # a library reads it from several places: of a pipe it would wait, deaf to signals
+            # rsshogi opens the file again; with a pipe it would block and ignore signals.
             if not stat.S_ISREG(self.path.stat().st_mode):
                 raise BookError(f"{path}: not a regular file")
             with self.path.open("rb") as file:

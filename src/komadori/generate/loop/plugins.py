@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from komadori.records import Skipped
+    from komadori.arena.openings import OnSkipped
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class GamesTask:
 
     folder: a `GameFolder`. games: their number. player: file of the player, None for the learner's
     default. learner: a key of `learners.LEARNERS`. progress: called with the number of
-    finished games. log: called with a line of text about them.
+    finished games. on_skipped: called for each damaged part of a
+    file of openings.
     """
 
     folder: Path
@@ -30,11 +31,7 @@ class GamesTask:
     threads: int
     progress: Callable[[int], None]
     stop: Callable[[], bool]
-    log: Callable[[str], None] = lambda text: None
-
-    def log_skipped(self, skipped: Skipped) -> None:
-        """Log a damaged part of a file of openings."""
-        self.log(f"skipped: {skipped}")
+    on_skipped: OnSkipped | None = None
 
 
 @dataclass(frozen=True)

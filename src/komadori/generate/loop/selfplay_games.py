@@ -44,7 +44,7 @@ def run(task: GamesTask) -> bool:
     own, settings = _settings(task.settings)
     # Generations play different games even if the network is the same.
     settings = replace(settings, seed=settings.seed * 1_000_003 + task.seed)
-    lines = Lines(own.openings, task.log_skipped)
+    lines = Lines(own.openings, task.on_skipped)
 
     options: dict[str, Any] = {"threads": task.threads}
     if own.batch:

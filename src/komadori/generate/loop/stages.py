@@ -19,7 +19,7 @@ from komadori.wording import counted, names_arguments
 
 if TYPE_CHECKING:
     from komadori.arena import MatchResult
-    from komadori.arena.openings import Opening
+    from komadori.arena.openings import OnSkipped, Opening
     from komadori.records import Skipped
 
 #: The first player, in `gate.references`.
@@ -54,6 +54,9 @@ class _Context:
 
     def log(self, text: str) -> None:
         self.observer(Event(self.number, self.stage, text=text))
+
+    def log_skipped(self, skipped: Skipped) -> None:
+        self.log(f"skipped: {skipped}")
 
     def progress(self, total: int) -> Callable[[int], None]:
         return lambda done: self.observer(Event(self.number, self.stage, done, total))
@@ -114,7 +117,7 @@ def _play(context: _Context) -> bool:
         threads=context.threads,
         progress=context.progress(config.games.games),
         stop=context.stop,
-        log=context.log,
+        on_skipped=context.log_skipped,
     )
     if not GAMES[config.games.kind].run(task):
         return False
@@ -216,15 +219,11 @@ def _train(context: _Context) -> bool:
 # ---- the match
 
 
-def _openings(loop: Loop, log: Callable[[str], None] | None = None) -> list[Opening] | None:
+def _openings(loop: Loop, on_skipped: OnSkipped | None = None) -> list[Opening] | None:
     gate = loop.config.gate
     if not gate.openings:
         return None
     from komadori.arena.openings import read_openings
-
-    def on_skipped(skipped: Skipped) -> None:
-        if log is not None:
-            log(f"skipped: {skipped}")
 
     return read_openings(gate.openings, gate.opening_plies_or_default(), on_skipped)
 
@@ -308,7 +307,7 @@ def _match(
             learner.player(loop.player(context.number), gate.nodes),
             other,
             games=games,
-            openings=_openings(loop, context.log),
+            openings=_openings(loop, context.log_skipped),
             opening_plies=gate.opening_plies_or_default(),
             seed=loop.config.seed * 1000 + context.number,
             concurrency=context.threads,

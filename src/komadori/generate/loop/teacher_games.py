@@ -47,7 +47,7 @@ def run(task: GamesTask) -> bool:
         evaluation = Evaluation(own.evaluation, Path(own.weights) if own.weights else None)
     else:
         evaluation = LEARNERS[task.learner].evaluation(task.player)
-    lines = Lines(own.openings, task.log_skipped)
+    lines = Lines(own.openings, task.on_skipped)
     card = teacher_card(settings, lines, {"player": evaluation.card()})
 
     @contextlib.contextmanager
