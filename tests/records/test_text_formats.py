@@ -20,6 +20,7 @@ from komadori.records import (
     GameWriter,
     RecordError,
     Winner,
+    jkf,
     read_games,
     write_games,
 )
@@ -889,6 +890,53 @@ def test_a_bad_variation_of_jkf_loses_only_itself(tmp_path: Path) -> None:
         games = read_games(tmp_path / "a.jkf")
         assert list(games) == [game]
         assert "a variation after 0 moves" in games.skipped[0].reason
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"move": {"from": {"x": 5, "y": 5}, "to": {"x": 5, "y": 4}, "piece": "HI"}},
+        {"move": {"from": {"x": 5, "y": 5}, "to": {"x": 55, "y": 4}}},
+        {"move": 5},
+        5,
+    ],
+)
+def test_a_bad_move_of_jkf_keeps_the_moves_before_it(bad: object, tmp_path: Path) -> None:
+    game = with_variations(random_game(3, plies=9), 3, depth=1)
+    document = json.loads(_jkf(game, tmp_path))
+    moves = document["moves"]
+    for at in (1, 2, 5, 9):
+        forks = {"forks": moves[at]["forks"]} if "forks" in moves[at] else {}
+        fault = {**bad, **forks} if isinstance(bad, dict) else bad
+        document["moves"] = [*moves[:at], fault, *moves[at + 1 :]]
+        (tmp_path / "a.jkf").write_text(f"{json.dumps(document)}\n{json.dumps({'moves': [{}]})}\n")
+        if at == 1:
+            with pytest.raises(RecordError, match=r"not a move|illegal move|invalid JKF"):
+                jkf.read_game(json.dumps(document))
+            continue
+        games = read_games(tmp_path / "a.jkf")
+        assert games[0].usi_moves() == game.usi_moves()[: at - 1]
+        last = at - isinstance(bad, int)
+        kept = {ply: lines for ply, lines in game.variations.items() if ply < last}
+        assert games[0].variations == kept
+        assert [reason.reason.partition(":")[0] for reason in games.skipped] == [f"ply {at}"]
+        assert "the moves before it are kept" in games.skipped[0].reason
+        assert len(games) == 2
+    long = [{}, *moves[1:-1] * 3000, bad]
+    with pytest.raises(RecordError, match="more than 10,000 moves"):
+        jkf.read_game(json.dumps({**document, "moves": long}))
+
+
+def test_a_bad_move_in_a_variation_of_jkf_keeps_the_moves_before_it(tmp_path: Path) -> None:
+    game = with_variations(random_game(3, plies=9), 3, depth=1)
+    document = json.loads(_jkf(game, tmp_path))
+    (fork,) = [entry["forks"] for entry in document["moves"] if entry.get("forks")][:1]
+    fork[0][1] = {"move": 5}
+    (tmp_path / "a.jkf").write_text(json.dumps(document))
+    games = read_games(tmp_path / "a.jkf")
+    (first, *_) = game.variations.items()
+    assert games[0].variations[first[0]][0].usi_moves() == first[1][0].usi_moves()[:1]
+    assert games.skipped[0].reason.startswith(f"a variation after {first[0]} moves: ply 2: ")
 
 
 def test_forks_behind_the_end_of_a_game_of_jkf_are_reported(tmp_path: Path) -> None:

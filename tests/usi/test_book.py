@@ -104,6 +104,14 @@ def test_flipping_exchanges_the_colours_and_twice_is_nothing(
         assert flip_sfen(other.sfen()) == board.sfen()
 
 
+def test_the_first_row_of_a_move_counts(tmp_path: Path) -> None:
+    rows = "7g7f 3c3d 10 10 5\n2g2f none 5 10 4\n7g7f 8c8d 99 10 9\n"
+    book = tmp_path / "a.db"
+    book.write_text(f"#YANEURAOU-DB2016 1.00\nsfen {Board().sfen()}\n{rows}")
+    found = [(move.usi, move.ponder, move.count) for move in Book(book).moves(Board())]
+    assert found == [("7g7f", "3c3d", 5), ("2g2f", None, 4)]
+
+
 def test_the_number_of_the_move_counts_for_nothing(book: Path) -> None:
     assert len(Book(book).moves(Board(START.rpartition(" ")[0] + " 9"))) == 2
 

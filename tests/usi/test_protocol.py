@@ -196,6 +196,11 @@ def test_what_is_no_integer_is_called_so(value: str) -> None:
     assert "isn't an integer" in problem
 
 
+def test_a_path_with_a_nul_character_names_its_option() -> None:
+    _, problem = OptionLine("EvalFile", "filename", "").check("a\0b")
+    assert problem == "option EvalFile: 'a?b' contains a NUL character"
+
+
 def test_long_lists_of_moves_are_read_at_once() -> None:
     moves = ["7g7f"] * 150_000
     start = time.monotonic()

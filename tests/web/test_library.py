@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -54,6 +55,17 @@ def test_records_of_every_format_are_read(
     assert answer["games"][0]["moves"] == MOVES
     if format != "usi":
         assert answer["games"][0]["black"] == "先手の人"
+
+
+@pytest.mark.parametrize("format", ["csa", "kif", "ki2", "jkf"])
+def test_characters_that_shift_jis_lacks_are_an_error(server: Server, format: str) -> None:
+    content = {"position": "startpos moves 7g7f 3c3d", "black": "\U00020bb7野"}
+    number = server.http.post("/api/games", json=content).json()["game"]
+    address = f"/api/games/{number}/record?format={format}"
+    assert "\U00020bb7野" in server.http.get(address).content.decode()
+    refused = server.http.get(f"{address}&encoding=cp932")
+    assert refused.status_code == 422
+    assert "cp932 can't hold '\U00020bb7'; use utf-8" in refused.json()["detail"]
 
 
 def test_scores_of_records_are_converted_to_win_rates(server: Server) -> None:
@@ -393,6 +405,7 @@ def test_an_index_with_other_keys_is_rebuilt(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -430,6 +443,7 @@ def test_a_killed_process_loses_no_move(tmp_path: Path) -> None:
 
 STARTER = """
 import sys
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -609,6 +623,22 @@ def test_a_commit_that_fails_is_undone(tmp_path: Path) -> None:
     library.add(Entry(sfen="startpos", moves=MOVES[:2]))
     assert library._database.execute("SELECT count(*) FROM games").fetchone()[0] == 1
     library.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_a_folder_that_cannot_be_written_is_told() -> None:
+    program = (
+        "import os, sys; from pathlib import Path; from komadori.web.library import Library\n"
+        "os.getuid() or os.setuid(65534)\n"  # root may write everywhere
+        "Library(Path(sys.argv[1]))"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o555)
+        opened = subprocess.run(
+            [sys.executable, "-c", program, folder], capture_output=True, text=True, check=False
+        )
+    assert opened.returncode == 1
+    assert f"RefusedError: {folder}: the library's folder can't be written" in opened.stderr
 
 
 def test_a_damaged_library_is_one_line(tmp_path: Path) -> None:

@@ -30,7 +30,16 @@ def test_a_threat_of_mate_is_found_after_a_pass(server: Server) -> None:
         found = page.ask("mate", "mate", position=TSUMERO, after_pass=True)
         assert (found["status"], len(found["moves"])) == ("mate", 3)
         found = page.ask("mate", "mate", position=IN_CHECK, after_pass=True)
-        assert found["status"] == "not_possible"
+        assert found["status"] == "check"
+
+
+def test_a_side_without_legal_moves_is_told_apart_from_one_in_check(server: Server) -> None:
+    mated, stalemate = "sfen 4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1", "sfen k8/2G6/1S7/9/9/9/9/9/8K w - 1"
+    with server.page() as page:
+        for position in (mated, stalemate):
+            for after_pass in (False, True):
+                found = page.ask("mate", "mate", position=position, after_pass=after_pass)
+                assert found["status"] == "over"
 
 
 def test_nothing_threatens_a_side_without_a_king(server: Server) -> None:

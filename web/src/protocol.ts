@@ -404,7 +404,7 @@ export interface MateFound {
   id: number;
   position: string;
   after_pass: boolean;
-  status: 'mate' | 'none' | 'unknown' | 'not_possible';
+  status: 'mate' | 'none' | 'unknown' | 'check' | 'over';
   moves: string[];
   nodes: number;
   time_ms: number;

@@ -119,9 +119,10 @@ def documents(text: str) -> Iterator[tuple[int, str | RecordError]]:
 
 
 def read_game(document: str) -> tuple[Game, RecordError | None]:
-    """Read a JKF object; also returns the error of the first variation that can't be read.
+    """Read a JKF object; also returns the error of the first move or variation that can't be read.
 
-    Raises RecordError if the main line can't be read.
+    A line ends before a move that can't be read. Raises RecordError if no move of the main line
+    can be read.
     """
     readable = document.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     try:
@@ -134,15 +135,16 @@ def _read(
     written: dict[str, Any], depth: int, sfen: str | None = None
 ) -> tuple[Game, RecordError | None]:
     """sfen: the initial position of a variation, with its move number."""
-    entries = written["moves"]
-    game = _read_line({**written, "moves": [_without_forks(entry) for entry in entries]})
+    record, read, fault = _record_of(written)
+    entries = written["moves"][:read]
+    game = _game_of(record, {**written, "moves": entries})
     game.initial_sfen = sfen or game.initial_sfen
-    forks = [(ply, fork) for ply, entry in _numbered(entries) for fork in _forks_of(entry)]
+    forked = [entry for entry in written["moves"][: read + 1] if isinstance(entry, dict)]
+    forks = [(ply, fork) for ply, entry in _numbered(forked) for fork in _forks_of(entry)]
     if not forks:
-        return game, None
+        return game, fault
     if depth >= MAX_DEPTH:
-        return game, RecordError(f"variations nested more than {MAX_DEPTH} deep")
-    fault = None
+        return game, fault or RecordError(f"variations nested more than {MAX_DEPTH} deep")
     positions = [*(board.sfen() for board, _ in game.moving_board()), game.final_board().sfen()]
     for ply, fork in forks:
         try:
@@ -156,10 +158,49 @@ def _read(
         except ValueError as error:
             fault = fault or RecordError(f"a variation after {counted(ply, 'move')}: {error}")
             continue
+        if wrong is not None and not str(wrong).startswith("a variation"):
+            wrong = RecordError(f"a variation after {counted(ply, 'move')}: {wrong}")
         fault = fault or wrong
         if len(variation):
             game.variations.setdefault(ply, []).append(variation)
     return game, fault
+
+
+def _record_of(written: dict[str, Any]) -> tuple[rs.Record, int, RecordError | None]:
+    """Read a JKF object, without its forks, up to the first entry that can't be read.
+
+    Returns the record, the number of entries read, and the error there. Raises RecordError if no
+    move is before it.
+    """
+    entries = written["moves"]
+    if len(entries) > MAX_LINE + 2:  # with the start and the end
+        raise RecordError(f"a game of more than {MAX_LINE:,} moves")
+    record = _try_record(written, len(entries))
+    if isinstance(record, rs.Record):
+        return record, len(entries), None
+    sound, faulty, fault = 0, len(entries), record
+    while faulty - sound > 1:
+        middle = (sound + faulty) // 2
+        part = _try_record(written, middle)
+        if isinstance(part, rs.Record):
+            sound, record = middle, part
+        else:
+            faulty, fault = middle, part
+    if isinstance(record, RecordError) or not record.moves:
+        raise fault
+    ply = len(record.moves) + 1
+    return record, sound, RecordError(f"ply {ply}: {fault}; the moves before it are kept")
+
+
+def _try_record(written: dict[str, Any], count: int) -> rs.Record | RecordError:
+    """Read the first `count` entries without their forks."""
+    try:
+        entries = [_without_forks(entry) for entry in written["moves"][:count]]
+        return rs.Record.from_jkf_str(json.dumps({**written, "moves": entries}, ensure_ascii=False))
+    except RecordError as error:
+        return error
+    except ValueError as error:
+        return RecordError(str(error))
 
 
 def _without_forks(entry: Any) -> Any:
@@ -205,14 +246,8 @@ def _with_square(
     return [{**fork[0], "move": {**move, "to": square}}, *fork[1:]]
 
 
-def _read_line(written: dict[str, Any]) -> Game:
-    """Read a JKF object without forks. Raises RecordError."""
-    if len(written["moves"]) > MAX_LINE + 2:  # with the start and the end
-        raise RecordError(f"a game of more than {MAX_LINE:,} moves")
-    try:
-        record = rs.Record.from_jkf_str(json.dumps(written, ensure_ascii=False))
-    except ValueError as error:
-        raise RecordError(str(error)) from error
+def _game_of(record: rs.Record, written: dict[str, Any]) -> Game:
+    """written: the JKF object that the record was read from, with the entries that were read."""
     headers = {
         key: value
         for field, key in _FIELDS.items()

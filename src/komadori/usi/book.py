@@ -96,6 +96,7 @@ class Book:
     def moves(self, board: Board) -> list[BookMove]:
         """Return the book's legal moves in a position, sorted by count, then by score.
 
+        Of a move that the book has several times there, the first row counts.
         If the book doesn't contain the position, the position with colours exchanged and the
         board rotated is looked up (YaneuraOu's FlippedBook). Raises BookError if the book is
         damaged there.
@@ -113,6 +114,7 @@ class Book:
             usi = turn(str(row.mv))
             if usi not in legal:
                 continue
+            legal.remove(usi)
             reply = turn(row.ponder.to_usi()) if row.ponder is not None else ""
             found.append(
                 BookMove(

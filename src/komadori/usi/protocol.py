@@ -426,6 +426,8 @@ class OptionLine:
                 problem = f"{quote(value)} is neither true nor false"
         elif self.kind == "combo" and value not in self.choices:
             problem = f"{quote(value)} isn't one of {', '.join(self.choices)}"
+        elif "\0" in value:
+            problem = f"{quote(value)} contains a NUL character"
         return value, f"option {self.name}: {problem}" if problem else ""
 
 

@@ -259,7 +259,13 @@ def _library(api: APIRouter, hub: Hub) -> None:
         write = FORMATS[format].write
         assert write is not None
         try:
-            data = write(exported, encoding)
+            data = write(exported, "utf-8")
+            if encoding != "utf-8":
+                data.decode().encode(encoding)
+                data = write(exported, encoding)
+        except UnicodeEncodeError as error:
+            lacks = f"{encoding} can't hold {error.object[error.start]!r}; use utf-8"
+            raise RefusedError("not_possible", lacks) from error
         except (RecordError, RulesError) as error:
             raise RefusedError("not_possible", f"{format} can't hold this game: {error}") from error
         return Response(

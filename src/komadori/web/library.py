@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -193,11 +194,13 @@ class Library:
     def __init__(self, folder: Path | None = None) -> None:
         """`folder`: None for the user's data folder.
 
-        Raises RefusedError for a damaged database or a full disk, OSError if the folder can't be
-        made.
+        Raises RefusedError for a damaged database, a full disk or a folder that can't be written,
+        OSError if the folder can't be made.
         """
         self.folder = folder or user_folder() / "web"
         self.folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(self.folder, os.W_OK):  # SQLite needs it for reading, too
+            raise RefusedError("failed", f"{self.folder}: the library's folder can't be written")
         (self.folder / "studies").mkdir(exist_ok=True)
         self._lock = threading.RLock()
         path = self.folder / "library.sqlite"

@@ -32,11 +32,14 @@ class Mates:
 
     async def search(self, request: protocol.AskMate) -> protocol.MateFound:
         """Search for a mate once earlier searches have ended. Raises RefusedError."""
-        board: Board | None = read_position(request.position)
+        board = read_position(request.position)
+        if not board.legal_moves:
+            return _answer(request, "over")
         if request.after_pass:
-            board = after_pass(board) if board is not None and board.legal_moves else None
-        if board is None:
-            return _answer(request, "not_possible")
+            passed = after_pass(board)
+            if passed is None:
+                return _answer(request, "check")
+            board = passed
         if request.after_pass and board.king(1 - board.turn) is None:  # of a mate problem
             return _answer(request, "none")
         stop = self._stop
@@ -70,7 +73,7 @@ def _solve(request: protocol.AskMate, board: Board, stop: StopFlag) -> protocol.
 
 def _answer(
     request: protocol.AskMate,
-    status: Literal["mate", "none", "unknown", "not_possible"],
+    status: Literal["mate", "none", "unknown", "check", "over"],
     *,
     moves: list[str] | None = None,
     nodes: int = 0,

@@ -406,9 +406,9 @@ class MateFound(Shape):
     id: int
     position: str
     after_pass: bool
-    status: Literal["mate", "none", "unknown", "not_possible"]
-    """`none`: proven that there is no mate; `unknown`: ended by `nodes` or `stop`; `not_possible`:
-    no pass, in check or after the end of the game."""
+    status: Literal["mate", "none", "unknown", "check", "over"]
+    """`none`: proven that there is no mate; `unknown`: ended by `nodes` or `stop`; `check`: the
+    side to move is in check and can't pass; `over`: it has no legal move."""
     moves: list[str]
     """Up to mate, with the longest defences found."""
     nodes: int

@@ -22,7 +22,7 @@ async function search(at: Node): Promise<void> {
   const isCurrent = () => mateSearch.peek()?.at === at;
   const own = await connection.ask({ type: 'mate', position }, 'mate');
   if (!isCurrent()) return;
-  if (own.status === 'mate') {
+  if (own.status === 'mate' || own.status === 'over') {
     mateSearch.value = { at, isRunning: false, own };
     return;
   }

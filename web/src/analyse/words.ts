@@ -104,7 +104,7 @@ export function endingText(ending: string, sfen: string, initialSfen: string, re
 
 /** The result of a mate search for the side to move, or for its opponent after a pass. */
 export function mateText(whose: 'own' | 'threat', { status, moves, nodes, is_shortest }: MateFound): string {
-  if (status === 'not_possible') return t('mate.check');
+  if (status === 'check' || status === 'over') return t(`mate.${status}`);
   if (status === 'mate') return t(`mate.${whose}.mate`, { n: moves.length }) + (is_shortest ? t('mate.shortest') : '');
   return t(`mate.${whose}.${status}`, { nodes: count(nodes) });
 }

@@ -194,6 +194,7 @@ export const en = {
   'mate.threat.none': 'The opponent threatens no mate.',
   'mate.threat.unknown': 'No threat of mate found within {nodes} nodes.',
   'mate.check': 'The opponent is giving check, so there is no pass to search after.',
+  'mate.over': 'The side to move has no legal move: it has lost.',
   'mate.shortest': ' There is no shorter one.',
   'mate.win': 'mate',
   'mate.loss': 'gets mated',

@@ -196,6 +196,7 @@ export const ja: Record<keyof typeof en, string> = {
   'mate.threat.none': '詰めろはかかっていません。',
   'mate.threat.unknown': '{nodes} ノードでは、詰めろは見つかりませんでした。',
   'mate.check': '王手がかかっているので、詰めろは調べません。',
+  'mate.over': '手番側に合法手がないので、手番側の負けです。',
   'mate.shortest': 'これより短い詰みはありません。',
   'mate.win': '詰み',
   'mate.loss': '詰まされ',
