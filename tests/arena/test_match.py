@@ -254,7 +254,7 @@ def test_damaged_games_among_openings_are_reported(tmp_path: Path) -> None:
     openings = read_openings(path, 2, skipped.append)
     assert [opening.moves for opening in openings] == [("7g7f", "3c3d"), ("2g2f", "3c3d")]
     assert [one.path for one in skipped] == [path]
-    assert len(Lines([path], skipped.append)) == 2
+    assert len(Lines([path], skipped.append)) == 3
     assert skipped[1:] == skipped[:1]
     parameters = tmp_path / "p.toml"
     parameters.write_text(

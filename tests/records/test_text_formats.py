@@ -745,30 +745,59 @@ def test_placements_of_csa(tmp_path: Path) -> None:
 
 
 BAD_CSA = [
-    b"+7776FU\n-3334FU\n+9999OU\n-8384FU\n%TORYO\n",
-    b"+7776FU\nhello\n%TORYO\n",
-    b"+7776FU\n+2726FU\n%TORYO\n",
+    (b"+7776FU\n-3334FU\n", b"+9999OU\n-8384FU\n%TORYO\n"),
+    (b"+7776FU\n", b"hello\n%TORYO\n"),
+    (b"+7776FU\n", b"+2726FU\n%TORYO\n"),
+    (b"", b"+9999OU\n-3334FU\n%TORYO\n"),
 ]
 
 
-@pytest.mark.parametrize("bad", BAD_CSA)
+@pytest.mark.parametrize(("sound", "bad"), BAD_CSA)
 @pytest.mark.parametrize("separator", [b"/\n", b""])
-def test_one_bad_game_of_csa_loses_only_itself(
-    tmp_path: Path, bad: bytes, separator: bytes
+def test_a_bad_game_of_csa_keeps_the_moves_before_the_fault(
+    tmp_path: Path, sound: bytes, bad: bytes, separator: bytes
 ) -> None:
     good = b"V2.2\nN+a\nN-b\nPI\n+\n+7776FU\n%TORYO\n"
-    parts = [good, b"V2.2\nPI\n+\n" + bad, good]
+    parts = [good, b"V2.2\nPI\n+\n" + sound + bad, good]
     path = tmp_path / "a.csa"
     path.write_bytes(separator.join(parts))
     games = read_games(path)
-    assert len(games) == 2
+    kept = sound.count(b"\n")
+    assert [len(game) for game in games] == [1, kept, 1] if sound else [1, 1]
     (skip,) = games.skipped
     data = path.read_bytes()
-    assert data[skip.begin :].startswith(b"V2.2\nPI")
+    assert data[skip.begin :].startswith(bad if sound else b"V2.2\nPI")
     assert data[: skip.end].count(bad) == 1
-    wrong = [b"+9999OU", b"hello", b"+2726FU"][BAD_CSA.index(bad)]
-    assert data[skip.offset :].startswith(wrong)
+    assert data[skip.offset :].startswith(bad)
     assert str(path) in str(skip)
+    assert skip.reason.endswith("; the moves before it are kept") == bool(sound)
+    if sound:
+        assert games[1].usi_moves() == ["7g7f", "3c3d"][:kept]
+        assert (games[1].end, games[1].winner) == (End.UNKNOWN, Winner.UNKNOWN)
+
+
+def test_moves_after_the_end_of_a_game_of_csa_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "a.csa"
+    path.write_text("PI\n+\n+7776FU\n%TORYO\n-3334FU\n")
+    games = read_games(path)
+    assert [(len(game), game.end, game.winner) for game in games] == [(1, End.RESIGN, Winner.BLACK)]
+    assert games.skipped[0].reason == "a move after the end; the game before it is kept"
+
+
+@pytest.mark.parametrize("suffix", ["csa", "kif", "ki2", "usi"])
+def test_a_file_cut_anywhere_keeps_the_whole_moves_before(tmp_path: Path, suffix: str) -> None:
+    game = random_game(3, plies=12)
+    path = tmp_path / f"a.{suffix}"
+    write_games(path, [game])
+    data = path.read_bytes()
+    read = [0]
+    for end in range(len(data)):
+        path.write_bytes(data[:end])
+        games = list(GameReader(path))
+        assert all(kept.usi_moves() == game.usi_moves()[: len(kept)] for kept in games)
+        read.append(max((len(kept) for kept in games), default=0))
+        assert read[-1] >= max(read) - 1  # only the move that is cut may be left out
+    assert read[-1] == 12
 
 
 KIF = """手合割：平手
@@ -1013,9 +1042,10 @@ def test_a_line_of_usi_may_be_short(tmp_path: Path) -> None:
         "sfen 4k4/9/4G4/9/9/9/9/9/9 b G 1 moves G*5b\n"
     )
     games = read_games(path)
-    assert [len(game) for game in games] == [2, 0, 2, 1]
+    assert [len(game) for game in games] == [2, 0, 2, 1, 1]
     assert games[0].winner == Winner.WHITE
-    assert games[3].end == End.MATE
+    assert games[4].end == End.MATE
+    assert (games[3].end, games[3].winner) == (End.UNKNOWN, Winner.UNKNOWN)
     (skip,) = games.skipped
     assert path.read_bytes()[skip.offset :].startswith(b"position startpos moves 7g7f 7g7f")
 

@@ -128,10 +128,14 @@ def test_each_game_of_an_upload_keeps_its_text(
 def test_the_sound_games_of_a_damaged_upload_keep_their_lines(server: Server) -> None:
     text = f"{_CSA[0]}/\n{_CSA[1].replace('%CHUDAN', '+1111FU')}"
     address = "/api/records?keep=true&name=a.csa"
-    (read,) = server.http.post(address, content=text.encode()).json()["games"]
-    stored = server.http.get(f"/api/games/{read['game']}").json()
-    assert stored["record"] == f"{_CSA[0]}/\n"
-    assert stored["analysis"][0]["lines"][0]["pv"] == ["3c3d"]
+    answer = server.http.post(address, content=text.encode()).json()
+    first, second = (
+        server.http.get(f"/api/games/{read['game']}").json() for read in answer["games"]
+    )
+    assert first["record"] == f"{_CSA[0]}/\n"
+    assert first["analysis"][0]["lines"][0]["pv"] == ["3c3d"]
+    assert second["record"] == _CSA[1].partition("%CHUDAN")[0]
+    assert "+1111FU" in answer["skipped"][0]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp932", "utf-16"])

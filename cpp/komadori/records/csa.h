@@ -17,8 +17,9 @@
 namespace komadori {
 
 // Reads up to `max_games` games from byte `begin` on. Games are separated by "/" lines or start
-// with a version, name or placement line. Every move is checked; a game with an unknown statement
-// or an illegal move becomes a fault. An illegal last move before %ILLEGAL_MOVE or
+// with a version, name or placement line. Every move is checked; an unknown statement or an
+// illegal move is a fault: the game ends before it, without a result unless it had ended, and is
+// left out if it has no move by then. An illegal last move before %ILLEGAL_MOVE or
 // %+-ILLEGAL_ACTION is dropped: it is the reason for that end. Accepts any encoding in which ASCII
 // bytes are ASCII within lines (UTF-8 with or without a BOM, Shift-JIS). Texts: headers under the
 // keys of HEADER_NAMES, comments under "", principal variations under "pv", in USI.

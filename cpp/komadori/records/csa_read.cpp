@@ -131,6 +131,7 @@ class CsaReader {
     }
 
     void damage(const char* at, std::string reason) {
+        has_ended_ = state_ == State::ENDED && !pending_illegal_;
         state_ = State::DAMAGED;
         fault_at_ = std::size_t(at - text_.data());
         fault_reason_ = std::move(reason);
@@ -141,7 +142,15 @@ class CsaReader {
         if (pending_illegal_ && state_ != State::DAMAGED) damage(pending_at_, pending_reason_);
         if (state_ == State::HEADER || state_ == State::PLACEMENT)
             damage(text_.data() + begin_, "no initial position and no moves");
-        if (state_ == State::DAMAGED) {
+        if (state_ == State::DAMAGED && plies() > 0) {
+            const char* const kept =
+                has_ended_ ? "; the game before it is kept" : "; the moves before it are kept";
+            table_.faults.push_back({fault_at_, end, fault_at_, fault_reason_ + kept});
+            if (!has_ended_) {
+                winner_ = Winner::UNKNOWN;
+                end_ = End::UNKNOWN;
+            }
+        } else if (state_ == State::DAMAGED) {
             table_.move16.resize(first_ply_);
             table_.score_cp.resize(first_ply_);
             table_.time_ms.resize(first_ply_);
@@ -152,8 +161,8 @@ class CsaReader {
             seen_ = false;
             return;
         }
-        if (end_ == End::UNKNOWN && winner_ == Winner::UNKNOWN && position_.in_check() &&
-            position_.count_legal_moves() == 0) {
+        if (state_ != State::DAMAGED && end_ == End::UNKNOWN && winner_ == Winner::UNKNOWN &&
+            position_.in_check() && position_.count_legal_moves() == 0) {
             end_ = End::MATE;
             winner_ = winner_for(Outcome::LOSS, position_.turn());
         }
@@ -482,6 +491,7 @@ class CsaReader {
     bool summary_ = false;  // winner_ and end_ are from a summary comment
     bool pending_illegal_ = false;
     const char* pending_at_ = nullptr;
+    bool has_ended_ = false;  // the damage is after the end
     std::string pending_reason_;
     std::size_t fault_at_ = 0;
     std::string fault_reason_;

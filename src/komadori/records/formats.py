@@ -159,7 +159,7 @@ def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
         if not text or text.startswith("#"):
             continue
         try:
-            game = usi.read_game(text)
+            game, fault = usi.read_sound_part(text)
         except (RecordError, RulesError) as error:
             chunk.skipped.append(Skipped(path, line.offset, chunk.offset, line.offset, str(error)))
             junk += 1
@@ -169,6 +169,9 @@ def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
                 break
         else:
             junk = 0
+            if fault is not None:
+                reason = f"{fault}; the moves before it are kept"
+                chunk.skipped.append(Skipped(path, line.offset, chunk.offset, line.offset, reason))
             game.source = Source(path, line.offset)
             chunk.games.append(game)
         if len(chunk.games) == CHUNK_GAMES:

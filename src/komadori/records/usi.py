@@ -7,15 +7,16 @@ from komadori.records.errors import RecordError
 from komadori.records.game import STARTPOS, End, Game, Winner
 from komadori.rules import Board, RulesError
 
-__all__ = ["read_game", "write_usi"]
+__all__ = ["read_sound_part", "write_usi"]
 
 _ENDS = {row.word: row for row in USI_WORDS}
 
 
-def read_game(line: str) -> Game:
+def read_sound_part(line: str) -> tuple[Game, RecordError | None]:
     """Read a line: a position (default `startpos`), moves, an end.
 
-    Raises RecordError if it can't be parsed, RulesError for illegal moves.
+    Also returns the error of the first illegal move; the game ends before it. Raises RecordError if
+    that is the first move, or if the line can't be parsed.
     """
     words = line.split()
     if words and words[0] == "position":
@@ -39,15 +40,27 @@ def read_game(line: str) -> Game:
     if not moves and not has_position:
         raise RecordError(f"not a position: {line[:24]!r}")
     try:
+        board = Board(sfen)
+        fault = None
+        for played, move in enumerate(moves):
+            try:
+                board.push_usi(move)
+            except RulesError as error:
+                if not played:
+                    raise
+                fault = RecordError(f"ply {played + 1}: {error}")
+                del moves[played:]
+                break
         game = Game.from_usi(moves, sfen)
     except RulesError as error:
         raise RecordError(str(error)) from error
-    board = game.final_board()
+    if fault is not None:
+        return game, fault
     if row is not None:
         game.end, game.winner = row.end, winner_for(row.outcome, board.turn)
     elif board.is_checkmate():
         game.end, game.winner = End.MATE, winner_for(_ENDS["resign"].outcome, board.turn)
-    return game
+    return game, None
 
 
 def write_usi(game: Game) -> str:
