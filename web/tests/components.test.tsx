@@ -481,12 +481,12 @@ test('of a record with an illegal move, the moves before it are opened', async (
 });
 
 test('a file without a game is an error that says why, not an import', async () => {
-  serve({ 'api/games': { games: [], total: 0 }, 'api/records': { format: 'kif', games: [], skipped: ['byte 0: line 1: not a KIF line'] } });
+  serve({ 'api/games': { games: [], total: 0 }, 'api/records': { format: 'kif', games: [], skipped: ["byte 0: line 1: not a KIF line: 'junk'"] } });
   const place = await mount(() => h('div', null, h(Library, {}), h(Notices, {})));
   const input = place.querySelector<HTMLInputElement>('input[type=file]')!;
   Object.defineProperty(input, 'files', { value: [new File(['junk'], 'junk.kif')] });
   await act(() => void input.dispatchEvent(new Event('change', { bubbles: true })));
-  await vi.waitFor(() => expect([...place.querySelectorAll('.notice.bad')].at(-1)?.textContent).toBe("junk.kif can't be read: byte 0: line 1: not a KIF line"));
+  await vi.waitFor(() => expect([...place.querySelectorAll('.notice.bad')].at(-1)?.textContent).toBe("junk.kif can't be read: not valid KIF: junk"));
   expect(place.textContent).not.toContain('imported from junk.kif');
 });
 

@@ -5,6 +5,7 @@ import { en } from '../src/i18n/en';
 import { ja } from '../src/i18n/ja';
 import { planeName } from '../src/network/words';
 import { language } from '../src/settings';
+import { reasonText } from '../src/shogi/reasons';
 
 const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(m => m[1]).sort();
 
@@ -30,6 +31,29 @@ test('parts of a whole add up to 100 per cent', () => {
   expect(shares([199, 1, 0])).toEqual(['100%', '0%', '0%']);
   expect(shares([5, 3, 0])).toEqual(['63%', '37%', '0%']);
   expect(shares([0, 0, 0])).toEqual(['0%', '0%', '0%']);
+});
+
+test('reasons of the server are told in the language of the page', () => {
+  const kept = '; the moves before it are kept';
+  const reasons = [
+    `byte 40: ply 3: +7775FU is not legal in 9/9 b - 3: no such piece on 7g${kept}`,
+    `line 4: ply 3: KIF move 'ほげ', character 1: expected a square${kept}`,
+    `byte 7: ply 3: invalid JKF structure: move.to is required${kept}`,
+    'byte 7: a variation after 2 moves: ply 2: not a move',
+    "byte 0: line 1: not a KIF line: 'junk'",
+    'byte 7: something else',
+  ];
+  language.value = 'ja';
+  expect(reasons.map(reasonText)).toEqual([
+    '3手目（+7775FU）は反則か読めない手なので、その前までを読み込みました',
+    '3手目（ほげ）は反則か読めない手なので、その前までを読み込みました',
+    '3手目を読めないので、その前までを読み込みました',
+    '2手目の後の変化に誤りがあるので、その一部を読み込めませんでした',
+    'KIF形式として正しくありません（junk）',
+    'something else',
+  ]);
+  language.value = 'en';
+  expect(reasonText(reasons[0])).toBe('ply 3 (+7775FU) is illegal or unreadable; the moves before it are kept');
 });
 
 test('input planes have Japanese names', () => {

@@ -4,6 +4,7 @@ import { send } from '../http';
 import { explain, t } from '../i18n';
 import type { ReadGame, ReadGames } from '../protocol';
 import { applyHeaders, treeOf } from '../shogi/played';
+import { reasonText } from '../shogi/reasons';
 import type { GameTree } from '../shogi/tree';
 import { notify } from '../ui/notices';
 import { Button, Dialog } from '../ui/parts';
@@ -50,7 +51,7 @@ async function readRecord(record: Blob, name: string, title = name): Promise<Gam
 }
 
 function tellSkipped(name: string, reasons: string[]): void {
-  for (const reason of reasons.slice(0, 3)) notify(t('open.skipped', { name, reason }), 'bad');
+  for (const reason of reasons.slice(0, 3)) notify(t('open.skipped', { name, reason: reasonText(reason) }), 'bad');
 }
 
 const isSame = (tree: GameTree, { black, white, moves }: ReadGame): boolean =>

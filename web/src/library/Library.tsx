@@ -7,6 +7,7 @@ import { explain, t, word } from '../i18n';
 import type { GameList, GameSummary, ReadGames } from '../protocol';
 import { open } from '../router';
 import { sideText } from '../shogi/handicaps';
+import { reasonText } from '../shogi/reasons';
 import { shortDateOf } from './load';
 import { query } from './query';
 import { notify } from '../ui/notices';
@@ -86,12 +87,12 @@ export function Library() {
     for (const file of files) {
       try {
         const read = await send<ReadGames>('POST', `records?name=${encodeURIComponent(file.name)}&keep=true`, file);
-        if (!read.games.length) throw new Error(read.skipped[0] ?? t('open.noRecord'));
+        if (!read.games.length) throw new Error(read.skipped.length ? reasonText(read.skipped[0]!) : t('open.noRecord'));
         const added = read.games.filter(game => game.is_new).length;
         const known = read.games.length - added;
         if (added) notify(t('library.imported', { n: added, name: file.name }));
         if (known) notify(t('library.known', { n: known, name: file.name }));
-        for (const line of read.skipped.slice(0, 3)) notify(t('open.skipped', { name: file.name, reason: line }), 'bad');
+        for (const line of read.skipped.slice(0, 3)) notify(t('open.skipped', { name: file.name, reason: reasonText(line) }), 'bad');
       } catch (e) {
         notify(t('open.failed', { name: file.name, reason: explain(e as Error) }), 'bad');
       }
