@@ -140,6 +140,28 @@ describe('analysis', () => {
     expect(place.querySelector('.instead p')?.textContent).toContain("Black's win rate fell from 50% to 25%. P-6f was better.");
     expect(place.querySelectorAll('.stepper svg')).toHaveLength(2);
   });
+
+  test('the explanation of a mistake follows the score of a running search', async () => {
+    const tree = new GameTree();
+    tree.addLine(tree.root, ['7g7f']);
+    const [before, at] = tree.mainLine();
+    before.score = { winRate: 0.5, cp: 0, pv: ['2g2f'], nodes: 100 };
+    openGames([tree]);
+    node.value = at;
+    const place = await mount(Mistakes);
+    const search = (winRate: number, nodes: number) =>
+      act(() => {
+        noteScore(at, { multipv: 1, win_rate: winRate, score_cp: 0, mate_plies: null, visits: nodes, depth: 1, pv: ['3c3d'] }, winRate, nodes, 'alphabeta');
+        scored.value++;
+      });
+    const text = () => place.querySelector('.instead p')?.textContent;
+    await search(0.54, 100);
+    expect(text()).toContain("Black's win rate fell from 50% to 46%");
+    await search(0.52, 200);
+    expect(text()).toContain("Black's win rate fell from 50% to 48%");
+    await search(0.5, 300);
+    expect(text()).toBeUndefined();
+  });
 });
 
 const players: Players = {

@@ -143,6 +143,7 @@ export function insteadText(at: Node): string {
 
 /** The played and the better move: an explanation and two boards. */
 export function Instead({ at }: { at: Node }) {
+  void scored.value;
   const before = at.parent;
   const text = insteadText(at);
   if (!text || !before?.score || !at.score) return null;
