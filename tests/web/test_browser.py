@@ -628,7 +628,7 @@ def test_the_button_to_use_a_set_up_position_is_in_sight_on_a_phone(
 def test_an_analysed_game_fits_on_a_phone(visit: Open, language: str) -> None:
     page = visit("analyse", "phone", language)
     open_record(page)
-    page.get_by_label(re.compile("per move|1手あたり")).select_option("100")
+    page.get_by_label(re.compile("per move|1手あたり")).select_option(index=0)  # the least
     analyse(page)
     expect(page.locator(".summary tbody tr")).to_have_count(2)
     assert width_of_overflow(page) == 0
