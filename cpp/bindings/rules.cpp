@@ -4,10 +4,12 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
 
 #include <array>
 #include <map>
 #include <optional>
+#include <variant>
 
 #include "gil.h"
 #include "komadori/rules/declaration.h"
@@ -62,8 +64,16 @@ struct LegalMoves {
     const Position* position;
 };
 
-bool contains(const Position& position, const PlainMove& m) {
-    return !position.from_move16(m.bits).is_none();
+// A move or its USI text.
+using MoveOrText = std::variant<PlainMove, std::string_view>;
+
+std::uint16_t bits_of(const MoveOrText& m) {
+    if (const auto* text = std::get_if<std::string_view>(&m)) return parse_usi_move(*text);
+    return std::get<PlainMove>(m).bits;
+}
+
+bool contains(const Position& position, const MoveOrText& m) {
+    return !position.from_move16(bits_of(m)).is_none();
 }
 
 Square checked_square(int square) {
@@ -166,7 +176,8 @@ void bind_legal_moves(nb::module_& m) {
         .def("__bool__", [](const LegalMoves& v) { return v.position->has_legal_moves(); })
         .def("__contains__",
              [](const LegalMoves& v, const PlainMove& m) { return contains(*v.position, m); })
-        .def("__contains__", [](const LegalMoves&, nb::handle) { return false; })
+        .def(
+            "__contains__", [](const LegalMoves&, nb::handle) { return false; }, nb::arg().none())
         .def("__repr__", [](const LegalMoves& v) {
             std::string text = "<LegalMoves";
             for (nb::handle move : move_list(*v.position)) {
@@ -266,13 +277,16 @@ void bind_position(nb::module_& m) {
         .def_prop_ro(
             "legal_moves", [](const Position& p) { return LegalMoves{&p}; }, nb::keep_alive<0, 1>(),
             "Every legal move, including non-promotions; supports iteration, len() and `in`.")
-        .def("is_legal", &contains, nb::arg("move"))
+        .def("is_legal", &contains, nb::arg("move"),
+             "Whether a move, or that of a USI text, is legal. Raises MoveError.")
         .def(
             "gives_check",
-            [](const Position& p, const PlainMove& move) {
-                return p.gives_check(require_legal(p, move.bits));
+            [](const Position& p, const MoveOrText& move) {
+                return p.gives_check(require_legal(p, bits_of(move)));
             },
-            nb::arg("move"), "Whether a legal move gives check. Raises IllegalMoveError.")
+            nb::arg("move"),
+            "Whether a legal move, or that of a USI text, gives check. Raises MoveError, "
+            "IllegalMoveError.")
         .def(
             "push",
             [](Position& p, const PlainMove& move) { p.do_move(require_legal(p, move.bits)); },
@@ -333,10 +347,12 @@ void bind_position(nb::module_& m) {
             "The legal move of a USI text. Raises MoveError or IllegalMoveError.")
         .def(
             "csa",
-            [](const Position& p, const PlainMove& m) {
-                return to_csa(p, require_legal(p, m.bits));
+            [](const Position& p, const MoveOrText& m) {
+                return to_csa(p, require_legal(p, bits_of(m)));
             },
-            nb::arg("move"), "A legal move as CSA text: `+7776FU`.")
+            nb::arg("move"),
+            "A legal move, or that of a USI text, as CSA text: `+7776FU`. Raises MoveError, "
+            "IllegalMoveError.")
         .def(
             "parse_csa",
             [](const Position& p, std::string_view text) {
@@ -347,19 +363,20 @@ void bind_position(nb::module_& m) {
             "IllegalMoveError.")
         .def(
             "kif",
-            [](const Position& p, const PlainMove& m, std::optional<int> last) {
-                return to_kif(p, require_legal(p, m.bits), last_square(last));
+            [](const Position& p, const MoveOrText& m, std::optional<int> last) {
+                return to_kif(p, require_legal(p, bits_of(m)), last_square(last));
             },
             nb::arg("move"), nb::arg("last") = nb::none(),
-            "A legal move as KIF text: `７六歩(77)`. With an empty path, 同 refers to the square "
-            "`last`.")
+            "A legal move, or that of a USI text, as KIF text: `７六歩(77)`. With an empty "
+            "path, 同 refers to the square `last`. Raises MoveError, IllegalMoveError.")
         .def(
             "ki2",
-            [](const Position& p, const PlainMove& m, std::optional<int> last) {
-                return to_ki2(p, require_legal(p, m.bits), last_square(last));
+            [](const Position& p, const MoveOrText& m, std::optional<int> last) {
+                return to_ki2(p, require_legal(p, bits_of(m)), last_square(last));
             },
             nb::arg("move"), nb::arg("last") = nb::none(),
-            "A legal move as KI2 text: `７六歩`, `同銀右`. `last` as in kif.")
+            "A legal move, or that of a USI text, as KI2 text: `７六歩`, `同銀右`. `last` "
+            "and errors as in kif.")
         .def(
             "parse_kif",
             [](const Position& p, std::string_view text, std::optional<int> last) {

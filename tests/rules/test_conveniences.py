@@ -43,6 +43,31 @@ def test_moves_are_pushed_in_usi_notation() -> None:
     assert len(board.moves) == 2
 
 
+def test_every_method_takes_a_move_in_usi_notation() -> None:
+    board = Board()
+    for move in ("7g7f", board.parse_usi("7g7f")):
+        assert board.is_legal(move)
+        assert not board.gives_check(move)
+        assert (board.csa(move), board.kif(move), board.ki2(move), board.western(move)) == (
+            "+7776FU",
+            "７六歩(77)",
+            "７六歩",
+            "P-7f",
+        )
+    assert not board.is_legal("7g7e")
+    for call in (board.gives_check, board.csa, board.kif, board.ki2, board.western):
+        with pytest.raises(IllegalMoveError, match="7g7e is not legal"):
+            call("7g7e")
+    for call in (board.is_legal, board.csa, board.kif):
+        with pytest.raises(MoveError, match="USI move 'nonsense', character 1"):
+            call("nonsense")
+
+
+def test_no_move_is_not_legal() -> None:
+    assert search.search("startpos", "uniform", nodes=1).best_move in Board().legal_moves
+    assert None not in Board().legal_moves  # the ponder move of a search that has none
+
+
 def test_wrong_texts_are_reported() -> None:
     with pytest.raises(IllegalMoveError, match="move 2"):
         Board("startpos moves 7g7f 7f7e")

@@ -72,7 +72,7 @@ class LegalMoves:
     def __contains__(self, arg: Move, /) -> bool: ...
 
     @overload
-    def __contains__(self, arg: object, /) -> bool: ...
+    def __contains__(self, arg: object | None, /) -> bool: ...
 
     def __repr__(self) -> str: ...
 
@@ -170,10 +170,13 @@ class Position:
         Every legal move, including non-promotions; supports iteration, len() and `in`.
         """
 
-    def is_legal(self, move: Move) -> bool: ...
+    def is_legal(self, move: Move | str) -> bool:
+        """Whether a move, or that of a USI text, is legal. Raises MoveError."""
 
-    def gives_check(self, move: Move) -> bool:
-        """Whether a legal move gives check. Raises IllegalMoveError."""
+    def gives_check(self, move: Move | str) -> bool:
+        """
+        Whether a legal move, or that of a USI text, gives check. Raises MoveError, IllegalMoveError.
+        """
 
     def push(self, move: Move | str) -> None:
         """Make a move. On IllegalMoveError, the board is unchanged.
@@ -202,21 +205,25 @@ class Position:
     def parse_usi(self, text: str) -> Move:
         """The legal move of a USI text. Raises MoveError or IllegalMoveError."""
 
-    def csa(self, move: Move) -> str:
-        """A legal move as CSA text: `+7776FU`."""
+    def csa(self, move: Move | str) -> str:
+        """
+        A legal move, or that of a USI text, as CSA text: `+7776FU`. Raises MoveError, IllegalMoveError.
+        """
 
     def parse_csa(self, text: str) -> Move:
         """
         The legal move of a CSA text, with or without the side's sign. Raises MoveError or IllegalMoveError.
         """
 
-    def kif(self, move: Move, last: int | None = None) -> str:
+    def kif(self, move: Move | str, last: int | None = None) -> str:
         """
-        A legal move as KIF text: `７六歩(77)`. With an empty path, 同 refers to the square `last`.
+        A legal move, or that of a USI text, as KIF text: `７六歩(77)`. With an empty path, 同 refers to the square `last`. Raises MoveError, IllegalMoveError.
         """
 
-    def ki2(self, move: Move, last: int | None = None) -> str:
-        """A legal move as KI2 text: `７六歩`, `同銀右`. `last` as in kif."""
+    def ki2(self, move: Move | str, last: int | None = None) -> str:
+        """
+        A legal move, or that of a USI text, as KI2 text: `７六歩`, `同銀右`. `last` and errors as in kif.
+        """
 
     def parse_kif(self, text: str, last: int | None = None) -> Move:
         """
