@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from itertools import islice
+from typing import Any
 
 import pytest
 
@@ -133,3 +136,17 @@ def test_an_iteration_that_another_has_replaced_says_so() -> None:
         next(first)
     assert [key for key, _ in second] == ["b"]
     assert len(list(analyser.analyse((str(number), Board()) for number in range(90)))) == 90
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ({"nodes": 0}, "an effort's nodes must be at least 1, not 0"),
+        ({"nodes": -5}, "an effort's nodes must be at least 1, not -5"),
+        ({"seconds": 0.0}, "an effort's seconds must be above 0 and finite, not 0.0"),
+        ({"seconds": math.nan}, "an effort's seconds must be above 0 and finite, not nan"),
+    ],
+)
+def test_an_effort_names_its_wrong_limit(limit: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Effort(**limit)

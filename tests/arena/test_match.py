@@ -167,6 +167,12 @@ def test_conditions_are_checked() -> None:
 # ---------------------------------------------------------------------------- openings
 
 
+@pytest.mark.parametrize(("count", "plies", "name"), [(-1, 8, "count"), (2, -1, "plies")])
+def test_random_openings_name_the_negative_argument(count: int, plies: int, name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name} is -1, at least 0 is needed$"):
+        arena.random_openings(count, plies)
+
+
 def test_random_openings_are_quiet_different_and_repeatable() -> None:
     openings = arena.random_openings(30, 8, seed=4)
     assert openings == arena.random_openings(30, 8, seed=4)

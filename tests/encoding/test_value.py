@@ -47,3 +47,10 @@ def test_a_rate_outside_its_range_is_an_error(rate: float | list[float]) -> None
 
 def test_a_rate_may_be_rounded() -> None:
     assert score_from_win_rate([-1e-9, 1 + 1e-9], limit_cp=500).tolist() == [-500, 500]
+
+
+@pytest.mark.parametrize("coef", [0, -600.0, math.nan, math.inf])
+def test_a_wrong_coefficient_is_an_error_that_names_it(coef: float) -> None:
+    for call in (win_rate_from_score, score_from_win_rate):
+        with pytest.raises(ValueError, match=rf"^coef must be above 0 and finite, not {coef}$"):
+            call(0.5, coef)

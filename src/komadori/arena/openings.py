@@ -65,9 +65,12 @@ def random_openings(
 
     `is_fair` selects positions; by default those without check, mate in one or an immediate gain
     of more than a pawn exchange. The same arguments give the same openings. Raises OpeningError
-    if `count` different ones can't be found.
+    if `count` different ones can't be found, ValueError for negative numbers.
     """
     plies = RANDOM_PLIES if plies is None else plies
+    for name, value in (("count", count), ("plies", plies)):
+        if value < 0:
+            raise ValueError(f"{name} is {value}, at least 0 is needed")
     if plies == 0 and count > 0:
         return [Opening(sfen)] * count
     is_fair = is_fair or is_quiet

@@ -6,6 +6,7 @@ e to 1. Models and data sets carry their own.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final, overload
 
 import numpy as np
@@ -34,7 +35,11 @@ def win_rate_from_score(
 def win_rate_from_score(
     score_cp: ArrayLike, coef: float = DLSHOGI_COEF
 ) -> float | NDArray[np.floating]:
-    """1 / (1 + exp(-score / coef)): float32 for a float32 array, float64 otherwise."""
+    """1 / (1 + exp(-score / coef)): float32 for a float32 array, float64 otherwise.
+
+    Raises ValueError unless coef is above 0 and finite.
+    """
+    _check_coef(coef)
     score = _numbers("score_cp", score_cp)
     # tanh doesn't overflow where exp would.
     rate = 0.5 * (1.0 + np.tanh(score / (2.0 * coef)))
@@ -56,8 +61,9 @@ def score_from_win_rate(
     """The inverse, coef * log(rate / (1 - rate)), within -limit_cp..limit_cp.
 
     win_rate: in [0, 1], up to a rounding error of 1e-6; 0 and 1 give the limits.
-    Raises ValueError for other rates and NaN.
+    Raises ValueError for other rates and NaN, and unless coef is above 0 and finite.
     """
+    _check_coef(coef)
     given = _numbers("win_rate", win_rate)
     outside = ~((given >= -ROUNDING) & (given <= 1 + ROUNDING))
     if outside.any():
@@ -66,6 +72,11 @@ def score_from_win_rate(
     with np.errstate(divide="ignore"):
         score = np.clip(coef * (np.log(rate) - np.log1p(-rate)), -limit_cp, limit_cp)
     return float(score) if rate.ndim == 0 else score
+
+
+def _check_coef(coef: float) -> None:
+    if not 0 < coef < math.inf:
+        raise ValueError(f"coef must be above 0 and finite, not {coef}")
 
 
 def _numbers(name: str, values: ArrayLike) -> NDArray[Any]:

@@ -46,10 +46,10 @@ class Effort:
     def __post_init__(self) -> None:
         if (self.nodes is None) == (self.seconds is None):
             raise ValueError("an effort is either nodes or seconds")
-        if (self.nodes is not None and self.nodes < 1) or (
-            self.seconds is not None and not 0 < self.seconds < math.inf
-        ):
-            raise ValueError("an effort must be positive")
+        if self.nodes is not None and self.nodes < 1:
+            raise ValueError(f"an effort's nodes must be at least 1, not {self.nodes}")
+        if self.seconds is not None and not 0 < self.seconds < math.inf:
+            raise ValueError(f"an effort's seconds must be above 0 and finite, not {self.seconds}")
 
     @property
     def mate_moves(self) -> int:
