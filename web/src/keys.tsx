@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import { copyText, recordText, saveRecord } from './analyse/save';
 import { toggleMate } from './analyse/mate';
 import * as analysis from './analyse/state';
-import { dialog } from './analyse/Analyse';
+import { dialog, writeIn } from './analyse/Analyse';
 import * as exercises from './analyse/retry';
 import { t, type Key } from './i18n';
 import { open, screen } from './router';
@@ -54,8 +54,8 @@ const ANALYSIS: readonly Binding[] = [
   { keys: ['z'], text: 'key.blind', run: () => (analysis.isBlind.value = !analysis.isBlind.value) },
   { keys: ['v'], text: 'key.evalBar', run: () => (showEvalBar.value = !showEvalBar.value) },
   { keys: ['f'], text: 'flip', run: () => (analysis.orientation.value = analysis.orientation.value === 'sente' ? 'gote' : 'sente') },
-  { keys: ['c'], text: 'comment.write', run: () => document.getElementById('comment')?.focus() },
-  { keys: ['m', '/'], text: 'typed', run: () => document.getElementById('typed-move')?.focus() },
+  { keys: ['c'], text: 'comment.write', run: () => writeIn('comment') },
+  { keys: ['m', '/'], text: 'typed', run: () => writeIn('typed-move') },
   { keys: ['Delete'], text: 'move.delete', run: () => analysis.remove(analysis.node.value) },
   { keys: ['Ctrl+o'], text: 'open', run: () => (dialog.value = 'open') },
   { keys: ['Ctrl+s'], text: 'save.kif', run: () => void saveRecord('kif') },

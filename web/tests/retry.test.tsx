@@ -9,6 +9,7 @@ import { Retry } from '../src/analyse/Retry';
 import { exercise, retry, startRetry, toggleRetry } from '../src/analyse/retry';
 import { game, games, hidesEngine, isSearching, node, openGames, orientation, play, scored } from '../src/analyse/state';
 import { study } from '../src/analyse/study';
+import { listenForKeys } from '../src/keys';
 import type { StudyProgress } from '../src/protocol';
 import { route } from '../src/router';
 import { language } from '../src/settings';
@@ -28,6 +29,8 @@ function analysed(): GameTree {
   tree.mainLine().forEach((n, i) => (n.score = { winRate: rates[i], pv: best[i] ? [best[i]] : [], nodes: 100, by: 'alphabeta' }));
   return tree;
 }
+
+listenForKeys();
 
 beforeEach(() => {
   vi.useRealTimers();
@@ -148,4 +151,17 @@ test('a running study leaves the tab that the user has chosen', async () => {
   await progress(2);
   expect(chosen()).toBe('Moves');
   study.value = undefined;
+});
+
+test.each([
+  ['/', 'typed-move'],
+  ['m', 'typed-move'],
+  ['c', 'comment'],
+])('the key %s shows and selects its field, also after an analysis has shown the mistakes', async (key, field) => {
+  const place = await mount(Analyse);
+  await act(() => void (study.value = RUNNING));
+  study.value = undefined;
+  expect(place.querySelector(`#${field}`)).toBeNull();
+  document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+  expect(document.activeElement?.id).toBe(field); // before the next key
 });

@@ -7,6 +7,7 @@ import { arrows, showEvalBar, showThreats } from '../settings';
 import { GameTree } from '../shogi/tree';
 import { screen } from '../router';
 import { Typed } from '../ui/Typed';
+import { drawNow } from '../ui/draw';
 import { isShared } from '../ui/media';
 import { Button, Menu, Panel, Segments } from '../ui/parts';
 import { lineArrows, origin } from './arrows';
@@ -130,6 +131,13 @@ effect(() => {
   if (isRetrying.value || wasRetrying) tab.value = isRetrying.value ? 'moves' : 'mistakes';
   wasRetrying = isRetrying.value;
 });
+
+/** Focuses a field below the moves, which another tab may hide. */
+export function writeIn(field: 'comment' | 'typed-move'): void {
+  const find = () => document.getElementById(field);
+  if (!find()) drawNow(() => (tab.value = 'moves')); // before the next key
+  find()?.focus();
+}
 
 function SharedColumn() {
   const hasMoves = line.value.length > 1;

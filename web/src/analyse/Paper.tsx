@@ -1,11 +1,11 @@
 // The print layout of a game: players, graph, mistakes with diagrams, moves.
-import { options } from 'preact';
 import { MiniBoard } from '../board/MiniBoard';
 import { percent, t, type Key } from '../i18n';
 import { screen } from '../router';
 import { gradeOf, lossOf, MARKS } from '../shogi/grades';
 import { play } from '../shogi/position';
 import { blackWinRate, type Node } from '../shogi/tree';
+import { drawNow } from '../ui/draw';
 import { isPrinting } from '../ui/media';
 import { titleOf } from './Games';
 import { insteadText, Summary } from './Mistakes';
@@ -116,10 +116,7 @@ export function Paper() {
 export function listenForPrinting(): () => void {
   const draw = (is: boolean) => {
     if (is && screen() !== 'analyse' && screen() !== 'network') return;
-    const debounce = options.debounceRendering;
-    options.debounceRendering = render => render(); // synchronously: the browser doesn't wait
-    isPrinting.value = is;
-    options.debounceRendering = debounce;
+    drawNow(() => (isPrinting.value = is)); // the browser doesn't wait
   };
   const before = () => draw(true);
   const after = () => draw(false);
