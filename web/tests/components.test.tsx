@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { answer, button, click, mount, sent, serve, WELCOME } from './page';
 import { Lines } from '../src/analyse/Lines';
 import { Mistakes, Summary } from '../src/analyse/Mistakes';
-import { MoveList } from '../src/analyse/Moves';
+import { CommentBox, MoveList } from '../src/analyse/Moves';
 import { readFiles } from '../src/analyse/Open';
 import { keepGame } from '../src/analyse/keep';
 import { Paper } from '../src/analyse/Paper';
@@ -123,6 +123,23 @@ describe('analysis', () => {
     const move = [...place.querySelectorAll('button')].find(b => b.textContent?.includes('P-8d'));
     await click(move);
     expect(node.value.usi).toBe('8c8d');
+  });
+
+  test('the move list shows the comment of a variation as it is written', async () => {
+    const tree = new GameTree();
+    tree.addLine(tree.root, ['7g7f', '3c3d']);
+    const variation = tree.addLine(tree.root.children[0], ['8c8d']);
+    openGames([tree]);
+    node.value = variation;
+    const place = await mount(() => [h(MoveList, {}), h(CommentBox, {})]);
+    const box = place.querySelector('textarea')!;
+    for (const text of ['a quiet', 'a quiet move']) {
+      await act(() => {
+        box.value = text;
+        box.dispatchEvent(new Event('input', { bubbles: true }));
+      });
+      expect(place.querySelector('.inline-comment')?.textContent).toBe(text);
+    }
   });
 
   test('mistakes are graded by the loss of win rate and explained with the better move', async () => {

@@ -70,6 +70,7 @@ function moveProps(at: Node): MoveProps {
 
 /** A variation as inline text, with its subvariations in parentheses. */
 function Variation({ from }: { from: Node }) {
+  void version.value;
   const items = [];
   for (let at: Node | undefined = from; at; at = continuation(at)) {
     const here: Node = at;
