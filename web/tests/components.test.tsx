@@ -158,6 +158,21 @@ describe('analysis', () => {
     expect(place.querySelectorAll('.stepper svg')).toHaveLength(2);
   });
 
+  test('an analysed game without mistakes is told as one, also in another session', async () => {
+    const tree = new GameTree();
+    tree.addLine(tree.root, ['7g7f', '3c3d']);
+    const line = tree.mainLine();
+    const none = 'No move lost 5 points of win rate or more.';
+    openGames([tree]);
+    line.slice(0, 2).forEach(n => (n.score = { winRate: 0.5, cp: 0, pv: [], nodes: 100 }));
+    scored.value++;
+    const place = await mount(Mistakes);
+    expect(place.textContent).not.toContain(none);
+    line[2].score = { winRate: 0.5, cp: 0, pv: [], nodes: 100 };
+    await act(() => void scored.value++);
+    expect(place.textContent).toContain(none);
+  });
+
   test('the explanation of a mistake follows the score of a running search', async () => {
     const tree = new GameTree();
     tree.addLine(tree.root, ['7g7f']);

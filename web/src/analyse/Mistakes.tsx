@@ -170,6 +170,8 @@ export function Instead({ at }: { at: Node }) {
 export function Mistakes() {
   const found = gameMistakes.value;
   const at = node.value;
+  const moves = line.value.slice(1);
+  const isAnalysed = study.value?.state === 'done' || (moves.length > 0 && moves.every(n => lossOf(n) !== undefined));
   return (
     <div class="mistakes">
       {!isShared.value && <StudyBar />}
@@ -193,7 +195,7 @@ export function Mistakes() {
           </div>
         </>
       )}
-      {!found.length && study.value?.state === 'done' && !isStudying() && <p class="empty">{t('mistakes.none')}</p>}
+      {!found.length && isAnalysed && !isStudying() && <p class="empty">{t('mistakes.none')}</p>}
       {!retry.value && <Instead at={at} />}
     </div>
   );
