@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from pathlib import Path
 
@@ -12,9 +13,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 pytest.importorskip("resource")
 
+from tools.torture import attacks
 from tools.torture.__main__ import HEAD, classes_table
 from tools.torture.attacks import CLASSES, command_named
-from tools.torture.commands import COMMANDS, arguments, registered
+from tools.torture.commands import COMMANDS, LOOP_TOML, arguments, registered
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -41,3 +43,18 @@ def test_the_page_uses_the_tools_words() -> None:
     assert classes_table() in page
     counts = page.split(HEAD)[1].split("\n\n")[0]
     assert [line.split("|")[1].strip() for line in counts.strip().splitlines()] == list(CLASSES)
+
+
+def test_damaged_settings_may_be_those_of_longer_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An emptied file is a loop of the default size; that it ends when interrupted is enough."""
+    monkeypatch.setattr(attacks, "TIMEOUT_S", 6.0)
+    monkeypatch.setattr(attacks, "mutated", lambda *_: b"")
+    monkeypatch.setattr(attacks, "HOSTILE_NAMES", [b"a"])
+    inputs, folder = tmp_path / "inputs", tmp_path / "own"
+    inputs.mkdir()
+    folder.mkdir()
+    (inputs / "loop.toml").write_text(LOOP_TOML)
+    attacks.junk(inputs, folder, random.Random(1), "loop run")
+    assert (folder / "loop" / "loop.json").exists()

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -438,10 +439,12 @@ def exits(inputs: Path, folder: Path, rng: random.Random, _target: str) -> None:
 
 def junk(inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
     """Input files with bytes changed, deleted or inserted, under hostile names: at most one error
-    line; inputs aren't modified."""
+    line; inputs aren't modified. Damaged settings can be valid ones of longer work, which an
+    interrupt must end."""
     own = folder / os.fsdecode(rng.choice(HOSTILE_NAMES))
     own.mkdir()
     words = []
+    has_settings = False
     for word, given in zip(
         arguments(target, inputs), COMMANDS[target].arguments.split(), strict=True
     ):
@@ -449,6 +452,7 @@ def junk(inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
             words.append(word)
             continue
         path = Path(word)
+        has_settings |= path.suffix == ".toml" or any(path.glob("*.toml"))
         made = own / f"{os.fsdecode(rng.choice(HOSTILE_NAMES))}{path.suffix}"
         if path.is_dir():
             shutil.copytree(path, made, dirs_exist_ok=True)
@@ -466,16 +470,26 @@ def junk(inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
     before = digests(own)
     process = start(words, folder, stdin=COMMANDS[target].stdin)
     limit = 20.0 if not COMMANDS[target].terminates else TIMEOUT_S
+    interrupt = threading.Timer(limit, process.send_signal, [signal.SIGINT])
+    if has_settings:
+        interrupt.start()
+        limit += SHUTDOWN_TIMEOUT_S
     try:
         messages = wait_for_exit(process, target, limit)
     except ViolationError as error:
         if not COMMANDS[target].terminates and "still running" in str(error):
             return
         raise
-    if process.returncode not in (0, 1, 2):
+    finally:
+        interrupt.cancel()
+    was_interrupted = has_settings and process.returncode == 128 + signal.SIGINT
+    if process.returncode not in (0, 1, 2) and not was_interrupted:
         raise ViolationError(f"{process.returncode}: {messages[-400:]}")
     if (
-        process.returncode and not reports_one_error(messages) and target != "usi"
+        process.returncode
+        and not was_interrupted
+        and not reports_one_error(messages)
+        and target != "usi"
     ):  # it reports to the GUI
         raise ViolationError(f"not one error line: {messages[-400:]}")
     changed = [name for name, digest in before.items() if digests(own).get(name) != digest]
