@@ -1133,6 +1133,28 @@ def test_empty_lines_and_stars_of_comments_survive(tmp_path: Path, suffix: str) 
     assert write_and_read(tmp_path / f"a.{suffix}", [game]) == [game]
 
 
+@pytest.mark.parametrize("name", ["先手", "下手", "棋戦", "開始日時", "持ち時間", "戦型"])
+def test_headers_of_csa_with_a_name_of_jkf_replace_none(tmp_path: Path, name: str) -> None:
+    """`$先手` isn't the player; in JKF, as in KIF, its name gets a `_`."""
+    path = tmp_path / "a.csa"
+    named = (
+        "N+A\nN-B\n$EVENT:E\n$START_TIME:2020/01/01 10:00:00\n$TIME_LIMIT:00:10+00\n$OPENING:O\n"
+    )
+    path.write_text(f"V2.2\n{named}${name}:他\nPI\n+\n+7776FU\n%TORYO\n", encoding="utf-8")
+    [game] = read_games(path)
+    write_games(tmp_path / "a.jkf", [game])
+    [again] = read_games(tmp_path / "a.jkf")
+    assert again.headers.pop(f"{name}_") == game.headers.pop(name) == "他"
+    assert again.headers == game.headers
+
+
+def test_a_player_named_twice_in_jkf_keeps_both_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.jkf"
+    path.write_text('{"header":{"先手":"A","下手":"C","後手":"B"},"moves":[{}]}', encoding="utf-8")
+    [game] = read_games(path)
+    assert game.headers == {"black": "A / C", "white": "B"}
+
+
 def test_headers_of_jkf_have_the_names_of_kif(tmp_path: Path) -> None:
     path = tmp_path / "a.jkf"
     header = {"下手": "弱", "上手": "強", "戦型": "矢倉", "備考欄": "x"}

@@ -25,7 +25,7 @@ from komadori.records.kif import (
     read_line_of_play,
     score_lines,
 )
-from komadori.records.text import take_scores, takes_line
+from komadori.records.text import add_header, take_scores, takes_line
 from komadori.rules import Board, Move
 from komadori.wording import counted
 
@@ -253,9 +253,9 @@ def _game_of(record: rs.Record, written: dict[str, Any]) -> Game:
         for field, key in _FIELDS.items()
         if (value := getattr(record.metadata, field)) is not None
     }
-    headers |= {
-        HEADERS.get(key, key): value for key, value in record.metadata.attributes.items() if value
-    }
+    for key, value in record.metadata.attributes.items():
+        if value:
+            add_header(headers, HEADERS.get(key, key), value)
     for key, value in written.get("header", {}).items():
         # rsshogi leaves out times that it can't parse, and the note
         if isinstance(value, str) and value and key != "手合割":
@@ -374,11 +374,7 @@ def _document(game: Game, spent_ms: tuple[int, int] = (0, 0)) -> dict[str, Any]:
         white_player=game.headers.get("white"),
         start_date=game.headers.get("start_time"),
         end_date=game.headers.get("end_time"),
-        attributes={
-            _NAMES.get(key, key): value
-            for key, value in game.headers.items()
-            if key not in _FIELDS.values() and value
-        },
+        attributes=_attributes(game.headers),
     )
     record = rs.Record.from_main_line(
         _unnumbered(game.initial_sfen),
@@ -404,6 +400,20 @@ def _document(game: Game, spent_ms: tuple[int, int] = (0, 0)) -> dict[str, Any]:
         forks = [_document(variation, totals_ms[ply])["moves"] for variation in variations]
         moves[ply + 1]["forks"] = [_begun(fork) for fork in forks]
     return document
+
+
+def _attributes(headers: dict[str, str]) -> dict[str, str]:
+    """The headers that rsshogi has no field for, by their names in JKF.
+
+    A name that would be read as another header, as `$先手` of a CSA file, gets a `_`.
+    """
+    named: dict[str, str] = {}
+    for key, value in headers.items():
+        if key in _FIELDS.values() or not value:
+            continue
+        name = f"{key}_" if key in HEADERS else _NAMES.get(key, key)
+        add_header(named, name, value)
+    return named
 
 
 def _begun(moves: list[dict[str, Any]]) -> list[dict[str, Any]]:
