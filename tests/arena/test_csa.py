@@ -408,15 +408,23 @@ def test_accounts_are_checked() -> None:
     assert "70000 is not in the range" in result.output
 
 
-@pytest.mark.usefixtures("quick")
-def test_the_command_counts_the_outcomes() -> None:
+def server_with_an_opponent(games: int = 2) -> tuple[CsaServer, threading.Thread]:
     server = CsaServer(max_moves=2)
     other = CsaClient(CsaAccount("127.0.0.1", "two", "x", server.port), make("random?seed=2"))
-    thread = threading.Thread(target=other.play, args=(2,), daemon=True)
+    thread = threading.Thread(target=other.play, args=(games,), daemon=True)
     thread.start()
+    return server, thread
+
+
+def command_against(server: CsaServer) -> list[str]:
     account = ["--host", "127.0.0.1", "--port", str(server.port), "--name", "one"]
-    arguments = ["csa", "random", *account, "--password", "x", "--games", "2"]
-    result = CliRunner().invoke(group, arguments)
+    return ["csa", "random", *account, "--password", "x", "--games", "2"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_command_counts_the_outcomes() -> None:
+    server, thread = server_with_an_opponent()
+    result = CliRunner().invoke(group, command_against(server))
     thread.join(60.0)
     server.close()
     totals = [line.rpartition("; ")[2] for line in result.output.splitlines()]
@@ -585,6 +593,42 @@ def test_a_record_that_cannot_be_written_is_logged(
     first, _ = play(CsaServer(max_moves=4), out=place)
     assert len(first[0].moves) == 4
     assert " ".join(first[0].moves) in caplog.text
+    assert f"{place}: " in caplog.text
+    assert "[Errno" not in caplog.text
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_command_fails_if_records_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It continues with the next game, and says at the end how many are missing."""
+
+    def full(_game: CsaGame, folder: Path) -> None:
+        raise OSError(28, "No space left on device", str(folder / "g.csa"))
+
+    monkeypatch.setattr(csa_client, "write_game", full)
+    server, thread = server_with_an_opponent()
+    result = CliRunner().invoke(group, [*command_against(server), "--out", str(tmp_path)])
+    thread.join(60.0)
+    server.close()
+    assert "so far 2 drawn" in result.output
+    error = f"Error: {tmp_path}: 2 games couldn't be written; the moves are above"
+    assert (result.exit_code, result.output.splitlines()[-1]) == (1, error)
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_error_of_the_output_is_none_of_the_connection() -> None:
+    """A full disk behind standard output ended no game and began ever more of them."""
+
+    def full(_game: CsaGame) -> None:
+        raise OSError(28, "No space left on device", "standard output")
+
+    server, thread = server_with_an_opponent(1)
+    account = CsaAccount("127.0.0.1", "one", "x", server.port)
+    with pytest.raises(OSError, match="standard output"):
+        CsaClient(account, make("random"), on_game=full).play(None, StopAtFirstError())
+    thread.join(60.0)
+    server.close()
 
 
 class StopAtFirstError(threading.Event):

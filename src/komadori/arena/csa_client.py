@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import itertools
 import logging
+import os
 import queue
 import re
 import socket
@@ -245,13 +246,16 @@ class CsaClient:
         """`margin_ms`: safety margin of the clock for network latency.
 
         `out`: folder to which each game is written as a CSA file. `on_game` is called after each
-        game.
+        game; its errors end `play`.
         """
         self.account = account
         self._player = player
         self._margin_ms = margin_ms
         self._out = Path(out) if out is not None else None
         self._on_game = on_game
+        self._ended: CsaGame | None = None  # not yet passed to on_game
+        self.unsaved = 0
+        """Number of games whose file couldn't be written; the log has their moves."""
 
     def play(self, games: int | None = None, stop: threading.Event | None = None) -> list[CsaGame]:
         """Play this many games (None: no limit), reconnecting whenever the connection is lost.
@@ -266,20 +270,33 @@ class CsaClient:
         while not stop.is_set() and (games is None or len(played) < games):
             if wait_s and stop.wait(wait_s):
                 break
+            fault: OSError | CsaProtocolError | None = None
             try:
                 game = self._session()
-                played.append(game)
-                error_s, wait_s = BACKOFF_S[0], 0.0
-                pause_s = _pause_after(game, pause_s)
-                if pause_s and (games is None or len(played) < games):
-                    log.warning("the game ended at once; connecting again in %.0f s", pause_s)
-                    wait_s = pause_s
             except (OSError, CsaProtocolError) as error:
-                what = one_line(self.account.hidden(str(error)))
+                fault = error
+            finally:
+                self._show_ended()
+            if fault is not None:
+                what = one_line(self.account.hidden(_words_of(fault)))
                 log.warning("%s; connecting again in %.0f s", what, error_s)
                 wait_s = error_s
                 error_s = min(2.0 * error_s, BACKOFF_S[1])
+                continue
+            played.append(game)
+            error_s, wait_s = BACKOFF_S[0], 0.0
+            pause_s = _pause_after(game, pause_s)
+            if pause_s and (games is None or len(played) < games):
+                log.warning("the game ended at once; connecting again in %.0f s", pause_s)
+                wait_s = pause_s
         return played
+
+    def _show_ended(self) -> None:
+        """Call `on_game` for the game of the last session, complete or not. Outside of the session,
+        where an error of the callback would count as one of the connection."""
+        ended, self._ended = self._ended, None
+        if ended is not None and self._on_game is not None:
+            self._on_game(ended)
 
     def _session(self) -> CsaGame:
         """Log in, play one game, log out."""
@@ -303,7 +320,8 @@ class CsaClient:
                 self._play(connection, game)
             finally:
                 game.seconds = time.monotonic() - started
-                self._finish(game)
+                self._ended = game
+                self._save(game)
             with contextlib.suppress(OSError):
                 connection.send("LOGOUT")
             return game
@@ -438,15 +456,23 @@ class CsaClient:
             winc_ms=summary.clocks[1].increment_ms or None,
         )
 
-    def _finish(self, game: CsaGame) -> None:
+    def _save(self, game: CsaGame) -> None:
         if self._out is not None and (game.moves or game.outcome != "unknown"):
             try:
                 write_game(game, self._out)
             except (OSError, ValueError) as error:  # continue with the next game
                 moves = " ".join([*game.summary.moves, *game.moves])
-                log.error("%s; the game: sfen %s moves %s", error, game.summary.sfen, moves)
-        if self._on_game is not None:
-            self._on_game(game)
+                self.unsaved += 1
+                what = one_line(_words_of(error))
+                log.error("%s; the game: sfen %s moves %s", what, game.summary.sfen, moves)
+
+
+def _words_of(error: Exception) -> str:
+    """What is wrong, with the file's name first, without Python's number of the error."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return f"{name}{error.strerror}"
 
 
 def file_name(game_id: str) -> str:

@@ -92,11 +92,14 @@ def command(
         account = CsaAccount(host, name, password, port)
         made = players.make(player)
         try:
-            CsaClient(account, made, margin_ms=round(1000 * margin), out=out, on_game=show).play(
-                games
-            )
+            client = CsaClient(account, made, margin_ms=round(1000 * margin), out=out, on_game=show)
+            client.play(games)
         finally:
             made.close()
+        if client.unsaved:
+            raise click.ClickException(
+                f"{out}: {counted(client.unsaved, 'game')} couldn't be written; the moves are above"
+            )
     except players.PlayerSpecError as error:
         raise click.UsageError(str(error)) from error
     except (ValueError, EngineError, CsaLoginError, OSError) as error:
