@@ -658,6 +658,53 @@ def test_a_header_repeated_is_one(tmp_path: Path) -> None:
     assert read_games(path)[0].headers == {"black": "A"}
 
 
+_TWO_MOVES = "手数----指手---------消費時間--\n1 ７六歩(77)\n2 ３四歩(33)\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "moves", "head"),
+    [
+        ("a.kif", _TWO_MOVES, "先手:C\n後手:D\n"),
+        (
+            "a.kif",
+            f"{_TWO_MOVES}3 投了\nまで2手で後手の勝ち\n\n",
+            "手合割:平手\n先手:C\n\n後手:D\n",
+        ),
+        ("a.kif", _TWO_MOVES, "先手:C\n後手：D\n"),
+        ("a.kif", _TWO_MOVES, "先手：C\n後手:D\n"),
+        ("a.ki2", "▲７六歩 △３四歩\n", "先手:C\n後手:D\n"),
+    ],
+)
+def test_headers_with_half_width_colons_begin_the_next_game(
+    tmp_path: Path, name: str, moves: str, head: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(f"先手:A\n後手:B\n{moves}{head}{moves}", encoding="utf-8")
+    games = read_games(path)
+    assert not games.skipped
+    players = [{"black": "A", "white": "B"}, {"black": "C", "white": "D"}]
+    assert [game.headers for game in games] == players
+    assert [game.usi_moves() for game in games] == 2 * [["7g7f", "3c3d"]]
+    assert not any(game.comments for game in games)
+
+
+def test_comments_like_headers_with_half_width_colons_begin_no_game(tmp_path: Path) -> None:
+    """A game begins with headers, not with a text among the moves, below them or in variations."""
+    path = tmp_path / "a.kif"
+    path.write_text(
+        "先手：A\n1 ７六歩(77)\n戦型:これから\n2 ３四歩(33)\n場所:庭\n変化：1手\n1 ２六歩(27)\n"
+        "場所:室内\nおわり\n先手：B\n1 ２六歩(27)\n場所:店\n#KIF\n先手：C\n1 ２六歩(27)\n",
+        encoding="utf-8",
+    )
+    games = read_games(path)
+    assert not games.skipped
+    assert [game.headers for game in games] == [{"black": name} for name in "ABC"]
+    assert games[1].comments == {1: "場所:店"}
+    assert games[0].comments == {1: "戦型:これから", 2: "場所:庭"}
+    (variation,) = games[0].variations[0]
+    assert variation.comments == {1: "場所:室内\nおわり"}
+
+
 def test_lines_between_and_below_the_moves_of_kif_are_comments(tmp_path: Path) -> None:
     path = tmp_path / "a.kif"
     head = "手数----指手---------消費時間--\n"

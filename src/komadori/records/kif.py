@@ -55,6 +55,8 @@ _HEADER = re.compile(rf"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{{0,{MAX_H
 _NO_HEADER = re.compile(r"[\s*#&|+：:▲△☗☖▼▽\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 #: A standard header with a half-width colon, as in files edited by hand.
 _HALF_WIDTH = re.compile(rf"({'|'.join(HEADERS)}|手合割|手番|[先後下上]手の?持駒)\s*:(.*)")
+#: Other lines that may stand between the headers of a game and its moves.
+_ABOVE_MOVES = re.compile(r"\s*$|[#*&|+]|手数|[先後下上]手番")
 #: The square that a move starts from; its parentheses and digits may be full-width.
 _FROM = re.compile(r"[（(]([1-9１-９]{2})[）)]")
 #: A number of a move; `int` reads full-width digits too.
@@ -107,23 +109,38 @@ def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
     """Split a file into games: a header after moves begins a new one, as does a `#KIF` line after
     headers, a diagram or moves.
 
+    A header with a half-width colon, which may be a comment between moves, begins one if a first
+    move follows, or in KI2.
+
     Raises BadLineError after a game of more than MAX_LINES lines.
     """
     game: list[Line] = []
-    has_headers = has_moves = False
+    has_headers = has_moves = has_numbers = False
+    next_game = 0  # index of the line that begins the next game if a first move follows
     for line in lines:
         text = line.text.lstrip("\ufeff")
+        numbered = _NUMBERED.match(text)
         if (
-            _HEADER.match(text) or re.match(r"#\s*(KIF|KI2|-)", text)
+            _HEADER.match(text)
+            or re.match(r"#\s*(KIF|KI2|-)", text)
+            or (_HALF_WIDTH.match(text) and not has_numbers)
+            or (next_game and numbered is not None and int(numbered[1]) == 1)
             if has_moves
             else has_headers and re.match(r"#\s*(KIF|KI2)", text)
         ):
-            yield game
-            game, has_headers, has_moves = [], False, False
+            end = (text[:1] != "#" and next_game) or len(game)
+            yield game[:end]
+            game = game[end:]
+            next_game = 0
+            has_headers = bool(game)
+            has_moves = has_numbers = numbered is not None
         elif not has_moves and not _FILES.fullmatch(text):
-            has_moves = bool(
-                _NUMBERED.match(text) or _KI2_MOVE.match(text) or text.startswith("まで")
-            )
+            has_numbers = numbered is not None
+            has_moves = bool(has_numbers or _KI2_MOVE.match(text) or text.startswith("まで"))
+        elif has_moves and _HALF_WIDTH.match(text):
+            next_game = next_game or len(game)
+        elif not _ABOVE_MOVES.match(text):
+            next_game = 0
         has_headers = has_headers or text.strip()[:1] not in ("", "#", "*", "&")
         game.append(line)
         if len(game) >= MAX_LINES:
