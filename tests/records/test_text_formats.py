@@ -209,7 +209,7 @@ def test_bookmarks_survive(tmp_path: Path, suffix: str) -> None:
         "&最後",
     ]
     (tmp_path / "b.kif").write_text("   1 ７六歩(77)\n&a\n&b\n& \n", encoding="utf-8")
-    assert read_games(tmp_path / "b.kif")[0].bookmarks == {1: "a"}
+    assert read_games(tmp_path / "b.kif")[0].bookmarks == {1: "a / b"}
 
 
 @pytest.mark.parametrize("suffix", ["kif", "ki2"])

@@ -278,7 +278,10 @@ def _read_line(game: _Parsed, text: str) -> None:
         return
     if text[0] == "&":
         if name := text[1:].strip():
-            game.bookmarks.setdefault(len(game.moves), name)
+            before = game.bookmarks.get(len(game.moves), "")
+            if before and before != name:  # as a header given twice
+                name = f"{before} / {name}"
+            game.bookmarks[len(game.moves)] = name
         return
     if text[0] == "*":
         comment, ply = text[1:], len(game.moves)
