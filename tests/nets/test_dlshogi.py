@@ -135,6 +135,35 @@ def test_a_small_file_does_not_unpack_to_gigabytes(tmp_path):
         nets.import_dlshogi(path)
 
 
+def test_a_damaged_torch_file_is_an_error_in_our_words(tmp_path):
+    """torch's ask for a report to its authors; a part before the file was an invalid argument."""
+    path = tmp_path / "c.pth"
+    torch.save({"model": blocks_form(57)}, path)
+    data = path.read_bytes()
+    damaged = [
+        data.replace(b"/data/", b"/dote/"),
+        data.replace(b"/version", b"/verxion"),
+        data.replace(b"c/data/3", b"x/data/3"),
+    ]
+    directory = data.rindex(b"PK\x01\x02")  # an entry whose content lies elsewhere
+    damaged.append(data[: directory + 42] + b"\xff\xff\xff\x7f" + data[directory + 46 :])
+    end = data.rindex(b"PK\x05\x06")
+    damaged += [
+        data[:at] + b"\xff" + data[at + 1 :]
+        for at in [*range(directory, directory + 46), *range(end - 76, len(data))]
+    ]
+    reasons = set()
+    for content in damaged:
+        path.write_bytes(content)
+        try:
+            nets.import_dlshogi(path)
+        except nets.ModelFileError as error:
+            reasons.add(str(error).removeprefix(f"{path}: "))
+    assert "broken: torch can't read it" in reasons
+    assert "Invalid argument" not in reasons
+    assert not [reason for reason in reasons if len(reason) > 100 or "enforce" in reason]
+
+
 @pytest.mark.parametrize(("activation", "function"), [("relu", F.relu), ("swish", F.silu)])
 @pytest.mark.parametrize(("constant", "features"), [(57, "dlshogi"), (119, "dlshogi-119")])
 def test_blocks(tmp_path, activation, function, constant, features):

@@ -12,6 +12,7 @@ published `.npz`.
 
 from __future__ import annotations
 
+import errno
 import pickle
 import re
 import warnings
@@ -92,7 +93,9 @@ def _read(path: Path, part: str) -> dict[str, Tensor]:
             return _read_npz(path)
         content = _load(path)
     except OSError as error:
-        raise ModelFileError(f"{path}: {error.strerror or error}") from error
+        # A damaged archive places a part of itself before its begin.
+        reason = "broken" if error.errno == errno.EINVAL else error.strerror or error
+        raise ModelFileError(f"{path}: {reason}") from error
     except pickle.UnpicklingError as error:
         raise ModelFileError(
             f"{path}: holds more than tensors and plain values, or is no torch file; not read"
@@ -138,7 +141,10 @@ def _load(path: Path) -> Any:
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
             raise ValueError("its tensors are compressed")
     with warnings.catch_warnings(action="ignore"):
-        return torch.load(path, map_location="cpu", weights_only=True)
+        try:
+            return torch.load(path, map_location="cpu", weights_only=True)
+        except RuntimeError as error:  # its text is several sentences about torch itself
+            raise ValueError("torch can't read it") from error
 
 
 def _read_npz(path: Path) -> dict[str, Tensor]:
