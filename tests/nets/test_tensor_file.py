@@ -77,6 +77,10 @@ def test_nonsense_is_reported(tmp_path):
         (tensor(offsets=f"[0,{10**4000}]"), "truncated"),
         (tensor(name="n" * 5000, shape="[5]"), "disagree"),
         (tensor(dtype="F" * 5000), "unknown dtype"),
+        (
+            b'{"__metadata__":{"\xe3":"pt"}}',
+            "header: 'utf-8' codec can't decode byte 0xe3 in posit",
+        ),
     ]:
         with pytest.raises(TensorFileError, match=message) as error:
             read_tensors(header(text))

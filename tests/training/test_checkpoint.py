@@ -60,6 +60,9 @@ def test_truncated_and_missing_files_are_named(finished, name, encoder, samples)
     path.write_bytes(data[:-10])
     with pytest.raises(CheckpointError, match=rf"{name}: truncated: {len(data) - 10} of"):
         resume(finished, encoder, samples)
+    path.write_bytes(data + b"0123456789")
+    with pytest.raises(CheckpointError, match=rf"{name}: changed: {len(data) + 10} of"):
+        resume(finished, encoder, samples)
     path.unlink()
     with pytest.raises(CheckpointError, match=f"{name}: missing"):
         checkpoint.read_progress(finished.checkpoint)

@@ -96,12 +96,22 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     except TensorFileError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as e:
-        raise TensorFileError(f"{path}: broken safetensors header: {_short(e)}") from e
+        raise TensorFileError(f"{path}: broken safetensors header: {_reason(e)}") from e
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with a header. Errors of a wrong form need their type: the text of a KeyError
+    is a name. The text of a UnicodeError doesn't hold the bytes, which its repr does."""
+    text = str(error) if isinstance(error, ValueError) else repr(error)
+    return _shortened(" ".join(text.split()))
 
 
 def _short(value: Any) -> str:
     """Return a value of a header for a message."""
-    text = repr(value)
+    return _shortened(repr(value))
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= 200 else text[:197] + "..."
 
 

@@ -177,7 +177,8 @@ def read_progress(folder: Path) -> tuple[Progress, Config]:
             if found is None:
                 raise CheckpointError(f"{file}: missing")
             if found != size:
-                raise CheckpointError(f"{file}: truncated: {found} of {size} bytes")
+                what = "truncated" if found < size else "changed"
+                raise CheckpointError(f"{file}: {what}: {found} of {size} bytes")
         config = config_from_dict(state["config"], str(path))
         place = state["cursor"]
         # Version 1 counted batches.
