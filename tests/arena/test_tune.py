@@ -464,6 +464,7 @@ def test_the_live_table_fits_the_terminal(height: int, width: int) -> None:
     [
         ("", "parameters.NAME"),
         ("pairs = 0\n[parameters.a]\nstart=1\nmin=0\nmax=2", "pairs is 0, expected 1 to 500000"),
+        ("pairs = true\n[parameters.a]\nstart=1\nmin=0\nmax=2", "pairs is True, expected an int"),
         ("pairs = 500001\n[parameters.a]\nstart=1\nmin=0\nmax=2", "pairs is 500001"),
         ("pears = 1\n[parameters.a]\nstart=1\nmin=0\nmax=2", "pears is unknown"),
         ("[parameters.a]\nstart=1\nmin=0", "max is missing"),
@@ -481,6 +482,8 @@ def test_the_live_table_fits_the_terminal(height: int, width: int) -> None:
             (f"[conditions]\n{key}={value}\n[parameters.a]\nstart=1\nmin=0\nmax=2", message)
             for key, value, message in (
                 ("nodes", "'5'", "conditions.nodes is '5', expected an integer"),
+                ("nodes", "4294967296", "expected an integer from 0 to 2147483647"),
+                ("nodes", "9" * 3000, r"conditions.nodes is 9{57}\.\.\., expected"),
                 ("max_plies", "1e300", "conditions.max_plies is 1e"),
                 ("depth", "1970-01-01", "conditions.depth"),
                 ("movetime_ms", "99999999999999999999", "conditions.movetime_ms"),

@@ -35,6 +35,8 @@ from komadori.wording import counted, plain_number
 MAX_FAILURES = 20
 #: As many openings as of the longest match: all are chosen before the first game.
 MAX_PAIRS = MAX_GAMES // 2
+#: Maximum of the other numbers.
+MAX_COUNT = (1 << 31) - 1
 
 #: Seconds between updates of the page.
 PAGE_EVERY_S = 60.0
@@ -96,8 +98,8 @@ def _config(data: dict[str, Any], parse_clock: Callable[[str], dict[str, int]]) 
     keys = ("pairs", "opponent", "openings", "opening_plies", "seed")
     rest = _known(data, keys, "")
     for key in ("pairs", "opening_plies", "seed"):
-        if key in rest and (not isinstance(rest[key], int) or not 0 <= rest[key] < 1 << 31):
-            raise ValueError(f"{key} is {rest[key]!r}, expected an integer of at least 0")
+        if key in rest:
+            _check_count(key, rest[key])
     for key, expected in (("openings", "the name of a file"), ("opponent", "a player")):
         text = rest.get(key, "")
         if not isinstance(text, str) or "\0" in text:
@@ -117,9 +119,17 @@ def _conditions(given: dict[str, Any]) -> Conditions:
         if key == "auto_declare":
             if not isinstance(value, bool):
                 raise ValueError(f"conditions.{key} is {value!r}, neither true nor false")
-        elif type(value) is not int or not 0 <= value < 1 << 31:
-            raise ValueError(f"conditions.{key} is {value!r}, expected an integer of at least 0")
+        else:
+            _check_count(f"conditions.{key}", value)
     return Conditions(**given)
+
+
+def _check_count(key: str, value: Any) -> None:
+    """Raises ValueError for what isn't an integer from 0 to MAX_COUNT."""
+    if type(value) is not int or not 0 <= value <= MAX_COUNT:
+        shown = repr(value)
+        shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+        raise ValueError(f"{key} is {shown}, expected an integer from 0 to {MAX_COUNT}")
 
 
 def _known(table: Any, known: Any, where: str) -> dict[str, Any]:
