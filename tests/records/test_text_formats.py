@@ -1069,6 +1069,43 @@ def test_many_and_deep_variations_are_read_at_once(tmp_path: Path) -> None:
     assert "variations nested more than 100 deep" in games.skipped[0].reason
 
 
+@pytest.mark.parametrize(
+    ("blank", "colon", "brackets"),
+    [("", "：", "()"), ("  ", ":", "（）"), ("\u3000", " ：", "（）")],
+)
+def test_kif_edited_by_hand_is_read(tmp_path: Path, blank: str, colon: str, brackets: str) -> None:
+    left, right = brackets
+    one = (
+        f"{blank}先手{colon}a\n後手{colon}b\n備考{colon.strip()}x\n{blank}手合割{colon}平手\n"
+        f"1 ７六歩(77) {left} 0:05/00:00:05{right}\n2 ３四歩(33){left}0:07/00:00:07{right}\n"
+        f"{blank}まで2手で後手の勝ち\n{blank}変化：2手\n2 ８四歩(83)\n"
+    )
+    path = tmp_path / "a.kif"
+    path.write_text(one * 2)
+    games = read_games(path)
+    assert not games.skipped
+    assert len(games) == 2
+    for game in games:
+        assert game.usi_moves() == ["7g7f", "3c3d"]
+        assert game.headers == {"black": "a", "white": "b", "備考": "x"}
+        assert list(game.times_ms) == [5000, 7000]
+        assert (game.winner, game.end) == (Winner.WHITE, End.RESIGN)
+        assert [line.usi_moves() for line in game.variations[1]] == [["8c8d"]]
+        assert not game.comments
+
+
+@pytest.mark.parametrize("move", ["２六歩(27)", "3２六歩(27)", "同　銀(31)", "５五角打"])
+def test_a_last_move_of_kif_without_a_number_is_reported(tmp_path: Path, move: str) -> None:
+    path = tmp_path / "a.kif"
+    path.write_text(f"1 ７六歩(77)\n2 ３四歩(33)\n２六歩が本筋\n{move}\n")
+    games = read_games(path)
+    assert [(game.usi_moves(), game.comments) for game in games] == [
+        (["7g7f", "3c3d"], {2: "２六歩が本筋"})
+    ]
+    reason = f"line 4: a move without a number: {move!r}; the moves before it are kept"
+    assert [skip.reason for skip in games.skipped] == [reason]
+
+
 def test_ki2_written_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "a.ki2"
     path.write_text(

@@ -53,8 +53,12 @@ MAX_HEADER = 31
 _HEADER = re.compile(rf"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{{0,{MAX_HEADER - 1}}})：(.*)")
 #: Characters not allowed in header names: separators, prefixes of other lines, control characters.
 _NO_HEADER = re.compile(r"[\s*#&|+：:▲△☗☖▼▽\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
-#: A standard header with a half-width colon, as in files edited by hand.
-_HALF_WIDTH = re.compile(rf"({'|'.join(HEADERS)}|手合割|手番|[先後下上]手の?持駒)\s*:(.*)")
+#: A standard header with a half-width colon or a blank before it, as in files edited by hand.
+_HALF_WIDTH = re.compile(rf"({'|'.join(HEADERS)}|手合割|手番|[先後下上]手の?持駒)\s*[：:](.*)")
+#: Any header with a half-width colon: above the moves, where there are no comments without a mark.
+_EDITED = re.compile(rf"(?!まで|変化)([^\s*#&|+：:▲△☗☖▼▽\d]{{1,{MAX_HEADER}}})\s*[：:](.*)")
+#: A line that is read also if blanks precede it.
+_INDENTED = re.compile(rf"[ \t\u3000]+(?=まで|変化[：:]|({'|'.join(HEADERS)}|手合割|手番)\s*[：:])")
 #: Other lines that may stand between the headers of a game and its moves.
 _ABOVE_MOVES = re.compile(r"\s*$|[#*&|+]|手数|[先後下上]手番")
 #: The square that a move starts from; its parentheses and digits may be full-width.
@@ -63,10 +67,16 @@ _FROM = re.compile(r"[（(]([1-9１-９]{2})[）)]")
 _NUMBER = "[0-9０-９]{1,6}"
 _NUMBERED = re.compile(rf"\s*({_NUMBER})\s+(\S.*)")
 _TIME = re.compile(
-    r"\(\s*(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9}(?:\.[0-9]+)?)\s*(?:/[^()]*)?\)\s*(?:\+\s*)?$"
+    r"[(（]\s*(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9}(?:\.[0-9]+)?)\s*(?:/[^()（）]*)?[)）]\s*"
+    r"(?:\+\s*)?$"
 )
 #: What follows a move or an end and isn't a time.
 _OTHER = re.compile(r"(?:(?<=[)打])[\s+]+|(?<!\s)\s+(?=\((?!\d\d\))))(\S.*)")
+#: A move with the square that it starts from, or a drop, without a number or a blank after it.
+_UNNUMBERED = re.compile(
+    r"[0-9０-９]*(同[ \u3000]*|[1-9１-９][1-9１-９一二三四五六七八九])"
+    r"[歩香桂銀金角飛玉王と杏圭全馬龍竜成]+([（(][1-9１-９]{2}[）)]|打)(?=\s|$|[(（])"
+)
 _VARIATION = re.compile(rf"変化[：:]\s*({_NUMBER})\s*手?")
 _KI2_MOVE = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
 #: The files above a diagram; rsshogi reads a diagram only below a line of them in this form.
@@ -118,7 +128,7 @@ def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
     has_headers = has_moves = has_numbers = False
     next_game = 0  # index of the line that begins the next game if a first move follows
     for line in lines:
-        text = line.text.lstrip("\ufeff")
+        text = _text(line)
         numbered = _NUMBERED.match(text)
         if (
             _HEADER.match(text)
@@ -139,7 +149,7 @@ def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
             has_moves = bool(has_numbers or _KI2_MOVE.match(text) or text.startswith("まで"))
         elif has_moves and _HALF_WIDTH.match(text):
             next_game = next_game or len(game)
-        elif not _ABOVE_MOVES.match(text):
+        elif not _ABOVE_MOVES.match(text) and not _EDITED.match(text):
             next_game = 0
         has_headers = has_headers or text.strip()[:1] not in ("", "#", "*", "&")
         game.append(line)
@@ -211,14 +221,17 @@ def read_sound_part(lines: list[Line]) -> tuple[Game | None, BadLineError | None
 
 
 def _text(line: Line) -> str:
-    return line.text.lstrip("\ufeff").rstrip()
+    text = line.text.lstrip("\ufeff").rstrip()
+    indented = _INDENTED.match(text)
+    return text[indented.end() :] if indented is not None else text
 
 
 def _read_lines(parsed: _Parsed, lines: list[Line]) -> BadLineError | None:
     """Read lines up to the first bad one; returns the error."""
     for line in lines:
         text = _text(line)
-        if parsed.numbering is None and (header := _HALF_WIDTH.fullmatch(text)):
+        may_edit = parsed.numbering is None and not parsed.moves
+        if may_edit and (header := _HALF_WIDTH.fullmatch(text) or _EDITED.fullmatch(text)):
             text = f"{header[1]}：{header[2]}"
         if text.startswith("手合割：") and parsed.board is None:
             parsed.handicap = line
@@ -312,6 +325,8 @@ def _read_line(game: _Parsed, text: str) -> None:
             _play(game, token.strip(" \t　"))
         return
     if game.numbering is not None:  # the numbers tell where a move is missing
+        if _UNNUMBERED.match(text):
+            raise RecordError(f"a move without a number: {text[:24]!r}")
         if not text.startswith("手数--"):
             game.comments.setdefault(len(game.moves), []).append(text)
         return
