@@ -700,6 +700,19 @@ def test_every_opening_is_compared_and_the_number_of_games_may_grow(tmp_path: Pa
     grown = tmp_path / "grown"
     arena.play_match("material", "random", games=2, out=grown)
     assert arena.play_match("material", "random", games=6, out=grown).played == 6
+    arena.play_match("material", "random", games=2, out=tmp_path / "more", openings=openings[:3])
+    opened = {"out": tmp_path / "more", "games": 6}
+    arena.play_match("material", "random", openings=openings[:3], **opened)
+    journal = tmp_path / "more" / "games.jsonl"
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+    last = {int(json.loads(line)["opening"]) for line in journal.read_text().splitlines()[1:]}
+    assert last == {0, 1, 2}  # half of the last pair is played
+    for number in (1, 2):
+        changed = [*openings[:3]]
+        changed[number] = openings[3]
+        with pytest.raises(arena.MatchStoreError, match=r"opening \d differs"):
+            arena.play_match("material", "random", openings=changed, **opened)
+    assert arena.play_match("material", "random", openings=openings[:3], **opened).played == 6
 
 
 def test_a_missing_or_empty_record_is_restored(tmp_path: Path) -> None:

@@ -214,6 +214,8 @@ def play_match(
         done: set[int] = set()
         for record in store.finished() if store else ():
             if record.index < games:
+                if store:  # the terms have only the openings of the first session
+                    store.check_opening(record, chosen[record.index // 2])
                 done.add(record.index)
                 result.add(record)
                 if store:

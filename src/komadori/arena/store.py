@@ -26,6 +26,7 @@ from komadori.atomic import write_text
 __all__ = ["MatchStore", "MatchStoreError", "check_record_suffix", "to_game"]
 
 if TYPE_CHECKING:
+    from komadori.arena.openings import Opening
     from komadori.records import Game
 
 
@@ -56,6 +57,15 @@ class MatchStore(Journal):
     def add(self, record: GameRecord) -> None:
         """Append a finished game and fsync."""
         self.append(record.to_json())
+
+    def check_opening(self, record: GameRecord, opening: Opening) -> None:
+        """Raise MatchStoreError if a finished game began with another opening."""
+        begun = record.sfen, tuple(record.moves[: record.opening_plies])
+        if begun != (opening.sfen, opening.moves):
+            what = f"its opening {record.index // 2 + 1} differs"
+            raise MatchStoreError(
+                f"{self.folder} holds another match: {what}; choose another folder"
+            )
 
     def check_records(self, index: int, suffixes: Iterable[str]) -> None:
         """Raise MatchStoreError if a file has the name of the record of a game not played yet."""
