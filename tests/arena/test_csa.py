@@ -6,6 +6,8 @@ import contextlib
 import logging
 import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -595,6 +597,18 @@ def test_a_record_that_cannot_be_written_is_logged(
     assert " ".join(first[0].moves) in caplog.text
     assert f"{place}: " in caplog.text
     assert "[Errno" not in caplog.text
+
+
+def test_every_line_of_the_protocol_is_shown_and_no_log_of_a_library(tmp_path: Path) -> None:
+    server, thread = server_with_an_opponent()
+    command = [sys.executable, "-m", "komadori", "csa", *command_against(server)[1:]]
+    command += ["--verbose", "--out", str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    thread.join(60.0)
+    server.close()
+    lines = result.stderr.splitlines()
+    assert any(line.endswith("> LOGOUT") for line in lines)
+    assert [line for line in lines if "lock" in line.lower()] == []
 
 
 @pytest.mark.usefixtures("quick")

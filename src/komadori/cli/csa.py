@@ -68,11 +68,9 @@ def command(
     from komadori.usi.client import EngineError
     from komadori.usi.protocol import one_line
 
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.INFO,
-        format="%(asctime)s %(message)s",
-        datefmt="%H:%M:%S",
-    )
+    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    # not the root's: other libraries keep theirs to themselves
+    logging.getLogger("komadori").setLevel(logging.DEBUG if verbose else logging.INFO)
     tally: dict[str, int] = {}
 
     def show(game: CsaGame) -> None:
