@@ -1003,6 +1003,44 @@ def test_a_bad_move_of_jkf_keeps_the_moves_before_it(bad: object, tmp_path: Path
         jkf.read_game(json.dumps({**document, "moves": long}))
 
 
+@pytest.mark.parametrize("name", ["mve", "time", "Special"])
+@pytest.mark.parametrize("at", [2, 9, 10])
+def test_an_entry_of_jkf_without_a_move_or_an_end_is_reported(
+    name: str, at: int, tmp_path: Path
+) -> None:
+    """rsshogi passes over it."""
+    game = random_game(3, plies=9)
+    game.end, game.winner = End.TIME_UP, Winner.WHITE if game.final_board().turn else Winner.BLACK
+    document = json.loads(_jkf(game, tmp_path))
+    entry = document["moves"][at]
+    document["moves"][at] = {name: entry.get("move") or {"now": {"m": 0, "s": 1}}}
+    (tmp_path / "a.jkf").write_text(json.dumps(document))
+    games = read_games(tmp_path / "a.jkf")
+    assert games[0].usi_moves() == game.usi_moves()[: at - 1]
+    assert (games[0].winner, games[0].end) == (Winner.UNKNOWN, End.UNKNOWN)
+    (skipped,) = games.skipped
+    assert skipped.reason.startswith(f"ply {at}: neither a move nor an end: '{name}'")
+
+
+@pytest.mark.parametrize("at", [3, 9, 10])
+def test_a_move_of_jkf_after_the_end_is_reported(at: int, tmp_path: Path) -> None:
+    game = random_game(3, plies=9)
+    document = json.loads(_jkf(game, tmp_path))
+    moves = document["moves"][:10]
+    document["moves"] = [*moves[:at], {"special": "TORYO"}, *moves[at:], moves[9]]
+    (tmp_path / "a.jkf").write_text(json.dumps(document))
+    games = read_games(tmp_path / "a.jkf")
+    assert games[0].usi_moves() == game.usi_moves()[: at - 1]
+    assert games[0].end == End.RESIGN
+    (skipped,) = games.skipped
+    assert skipped.reason == f"a move after the end: the game ends after {at - 1} moves"
+
+
+def test_a_position_without_data_in_jkf_is_not_the_usual_one() -> None:
+    with pytest.raises(RecordError, match="OTHER, without its data"):
+        jkf.read_game(json.dumps({"initial": {"preset": "OTHER"}, "moves": [{}]}))
+
+
 def test_a_bad_move_in_a_variation_of_jkf_keeps_the_moves_before_it(tmp_path: Path) -> None:
     game = with_variations(random_game(3, plies=9), 3, depth=1)
     document = json.loads(_jkf(game, tmp_path))

@@ -135,8 +135,12 @@ def _read(
     written: dict[str, Any], depth: int, sfen: str | None = None
 ) -> tuple[Game, RecordError | None]:
     """sfen: the initial position of a variation, with its move number."""
+    initial = written.get("initial")
+    if isinstance(initial, dict) and initial.get("preset") == "OTHER" and "data" not in initial:
+        raise RecordError("the initial position is OTHER, without its data")  # not the usual one
     record, read, fault = _record_of(written)
     entries = written["moves"][:read]
+    fault = _after_the_end(entries) or fault
     game = _game_of(record, {**written, "moves": entries})
     game.initial_sfen = sfen or game.initial_sfen
     forked = [entry for entry in written["moves"][: read + 1] if isinstance(entry, dict)]
@@ -196,6 +200,7 @@ def _try_record(written: dict[str, Any], count: int) -> rs.Record | RecordError:
     """Read the first `count` entries without their forks."""
     try:
         entries = [_without_forks(entry) for entry in written["moves"][:count]]
+        _check_entries(entries)
         return rs.Record.from_jkf_str(json.dumps({**written, "moves": entries}, ensure_ascii=False))
     except RecordError as error:
         return error
@@ -207,6 +212,27 @@ def _without_forks(entry: Any) -> Any:
     if not isinstance(entry, dict):
         raise RecordError(f"not a move: {str(entry)[:24]!r}")
     return {key: value for key, value in entry.items() if key != "forks"}
+
+
+def _check_entries(entries: list[dict[str, Any]]) -> None:
+    """Raise RecordError for an entry, other than the first, that has what is neither a move nor an
+    end: rsshogi passes over it."""
+    for entry in entries[1:]:
+        if "move" in entry or entry.get("special") is not None:
+            continue
+        unknown = next((key for key in entry if key not in ("comments", "special")), None)
+        if unknown is not None:
+            raise RecordError(f"neither a move nor an end: {unknown[:24]!r}")
+
+
+def _after_the_end(entries: list[dict[str, Any]]) -> RecordError | None:
+    """The error of moves after the end of a game, which rsshogi doesn't read."""
+    has_ended = False
+    for ply, entry in _numbered(entries):
+        if has_ended and "move" in entry:
+            return RecordError(f"a move after the end: the game ends after {counted(ply, 'move')}")
+        has_ended = has_ended or ("move" not in entry and entry.get("special") is not None)
+    return None
 
 
 def _forks_of(entry: dict[str, Any]) -> list[Any]:
