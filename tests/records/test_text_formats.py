@@ -1003,6 +1003,33 @@ def test_a_bad_move_of_jkf_keeps_the_moves_before_it(bad: object, tmp_path: Path
         jkf.read_game(json.dumps({**document, "moves": long}))
 
 
+@pytest.mark.parametrize("blanks", ["  ", "\t", "\u3000"])
+@pytest.mark.parametrize("suffix", ["kif", "ki2"])
+@pytest.mark.parametrize("handicap", ["even", "lance", ""])
+def test_games_that_are_indented_as_a_whole_are_read(
+    tmp_path: Path, handicap: str, suffix: str, blanks: str
+) -> None:
+    sfen = HANDICAPS[handicap].sfen if handicap else "4k4/9/9/9/9/9/9/9/4K4 b RB2g 1"
+    board, moves = Board(sfen), []
+    for _ in range(8):
+        moves.append(sorted(move.usi() for move in board.legal_moves)[0])
+        board.push_usi(moves[-1])
+    game = Game.from_usi(moves, sfen, winner=Winner.BLACK, end=End.RESIGN)
+    game.winner = Winner.WHITE if board.turn == 0 else Winner.BLACK
+    game.headers = {"black": "A", "white": "B", "event": "E"}
+    game.comments = {0: "first", 3: "one\n two"}
+    game.bookmarks = {2: "here"}
+    if suffix == "kif":
+        game.scores_cp[4] = 30
+    path = tmp_path / f"a.{suffix}"
+    write_games(path, [game, game])
+    text = path.read_text(encoding="utf-8")
+    path.write_text("".join(blanks + line for line in text.splitlines(keepends=True)), "utf-8")
+    games = read_games(path)
+    assert games.skipped == []
+    assert list(games) == [game, game]
+
+
 @pytest.mark.parametrize("name", ["mve", "time", "Special"])
 @pytest.mark.parametrize("at", [2, 9, 10])
 def test_an_entry_of_jkf_without_a_move_or_an_end_is_reported(

@@ -58,7 +58,12 @@ _HALF_WIDTH = re.compile(rf"({'|'.join(HEADERS)}|手合割|手番|[先後下上]
 #: Any header with a half-width colon: above the moves, where there are no comments without a mark.
 _EDITED = re.compile(rf"(?!まで|変化)([^\s*#&|+：:▲△☗☖▼▽\d]{{1,{MAX_HEADER}}})\s*[：:](.*)")
 #: A line that is read also if blanks precede it.
-_INDENTED = re.compile(rf"[ \t\u3000]+(?=まで|変化[：:]|({'|'.join(HEADERS)}|手合割|手番)\s*[：:])")
+_INDENTED = re.compile(
+    r"[ \t\u3000]+(?=[*&]|#\s*(?:KIF|KI2)|手数-|まで|変化[：:]"
+    rf"|(?:{'|'.join(HEADERS)}|手合割|手番)\s*[：:])"
+)
+#: Others, but not between numbered moves, where a line without a mark is a comment.
+_INDENTED_UNNUMBERED = re.compile(r"^[ \t\u3000]+(?=[#|+▲△☗☖▼▽]|[先後下上]手(?:番|の?持駒))")
 #: Other lines that may stand between the headers of a game and its moves.
 _ABOVE_MOVES = re.compile(r"\s*$|[#*&|+]|手数|[先後下上]手番")
 #: The square that a move starts from; its parentheses and digits may be full-width.
@@ -146,7 +151,9 @@ def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
             has_moves = has_numbers = numbered is not None
         elif not has_moves and not _FILES.fullmatch(text):
             has_numbers = numbered is not None
-            has_moves = bool(has_numbers or _KI2_MOVE.match(text) or text.startswith("まで"))
+            has_moves = bool(
+                has_numbers or _KI2_MOVE.match(text.lstrip()) or text.startswith("まで")
+            )
         elif has_moves and _HALF_WIDTH.match(text):
             next_game = next_game or len(game)
         elif not _ABOVE_MOVES.match(text) and not _EDITED.match(text):
@@ -230,6 +237,8 @@ def _read_lines(parsed: _Parsed, lines: list[Line]) -> BadLineError | None:
     """Read lines up to the first bad one; returns the error."""
     for line in lines:
         text = _text(line)
+        if parsed.numbering is None:
+            text = _INDENTED_UNNUMBERED.sub("", text)
         may_edit = parsed.numbering is None and not parsed.moves
         if may_edit and (header := _HALF_WIDTH.fullmatch(text) or _EDITED.fullmatch(text)):
             text = f"{header[1]}：{header[2]}"
