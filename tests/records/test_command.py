@@ -160,6 +160,20 @@ def test_nothing_usable(tmp_path: Path) -> None:
     assert run("stats", "--from", "nonsense", text).exit_code == 2
 
 
+def test_a_sample_that_is_not_written_is_no_skipped_game(tmp_path: Path) -> None:
+    kept = tmp_path / "a.kif"
+    kept.write_text("mine")
+    for output, named in (
+        (kept, kept),
+        (docx := tmp_path / "a.docx", docx),
+        (kept / "b.kif", kept),
+    ):
+        result = run("sample", output, "--games", "1")
+        assert result.exit_code == 2
+        assert str(named) in result.stderr
+    assert kept.read_text() == "mine"
+
+
 def test_one_unreadable_file_does_not_stop_the_others(csa: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.csa.xz"
     bad.write_bytes(b"not xz")

@@ -9,6 +9,7 @@ import click
 
 from komadori.atomic import is_stream
 from komadori.cli.console import say
+from komadori.cli.record_inputs import WriteError
 from komadori.wording import counted
 
 
@@ -24,7 +25,7 @@ def sample(output: Path, games: int | None, force: bool) -> None:
     from komadori import records
 
     if output.exists() and not is_stream(output) and not force:
-        raise click.ClickException(f"{output} exists; --force replaces it")
+        raise WriteError(f"{output} exists; --force replaces it")
     bundled = islice(iter(records.GameReader(records.sample_path())), games)
     try:
         with records.GameWriter(output) as writer:
@@ -34,5 +35,5 @@ def sample(output: Path, games: int | None, force: bool) -> None:
                     writer.write(game)
                     count += 1
     except (records.RecordError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+        raise WriteError(str(error)) from error
     say(f"{output}: {counted(count, 'game')}", err=is_stream(output))
