@@ -255,6 +255,26 @@ def test_pondering_continues_under_new_limits_after_a_hit() -> None:
     assert 0.2 < time.perf_counter() - started < 0.8
 
 
+@pytest.mark.parametrize("make", [searcher, AlphaBetaSearcher])
+def test_a_hit_before_the_search_has_begun_ends_the_pondering(make: Callable[[], Any]) -> None:
+    s, stop = make(), threading.Event()
+    s.set_position(Board())
+    watchdog = threading.Timer(5.0, stop.set)
+    watchdog.start()
+    s.ponderhit(Limits(nodes=300))
+    result = s.search(Limits(ponder=True), stop=stop)
+    watchdog.cancel()
+    assert not stop.is_set()
+    assert result.infos[0].nodes <= 310
+    # A hit that came too late isn't the next search's.
+    s.ponderhit(Limits(nodes=1))
+    s.set_position(Board())
+    threading.Timer(0.3, stop.set).start()
+    started = time.perf_counter()
+    s.search(Limits(ponder=True), stop=stop)
+    assert time.perf_counter() - started > 0.25
+
+
 def test_pondering_is_stopped_too() -> None:
     s, stop = searcher(), threading.Event()
     threading.Timer(0.1, stop.set).start()

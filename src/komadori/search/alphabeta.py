@@ -199,6 +199,9 @@ class AlphaBetaSearcher(OneAtATime):
         self._turns = turns
         self._engine = _engine(evaluation, weights, fv_scale, self._core_options())
         self._board = Board()
+        self._hit_lock = threading.Lock()
+        self._is_started = False
+        self._early_hit: core.Limits | None = None
 
     @property
     def options(self) -> AlphaBetaOptions:
@@ -272,6 +275,8 @@ class AlphaBetaSearcher(OneAtATime):
     def set_position(self, board: Board) -> None:
         check_type("board", board, Board)
         self._board = board.copy()
+        with self._hit_lock:
+            self._early_hit = None  # it came after the end of the last search
 
     @one_at_a_time
     def new_game(self) -> None:
@@ -288,7 +293,23 @@ class AlphaBetaSearcher(OneAtATime):
         return score
 
     def ponderhit(self, limits: Limits) -> None:
-        self._engine.ponderhit(self._core_limits(limits))
+        bounds = self._core_limits(limits)
+        with self._hit_lock:
+            if self._is_started:
+                self._engine.ponderhit(bounds)
+            else:  # it may arrive before the searching thread gets there
+                self._early_hit = bounds
+
+    def _start(self, limits: Limits) -> None:
+        """Start the core's search, under the limits of a ponderhit that came before it."""
+        bounds = self._core_limits(limits)
+        with self._hit_lock:
+            hit, self._early_hit = self._early_hit, None
+            if limits.ponder and hit is not None:
+                hit.searchmoves = bounds.searchmoves
+                bounds = hit
+            self._engine.start(self._board, bounds)
+            self._is_started = True
 
     @one_at_a_time
     def search(
@@ -300,12 +321,16 @@ class AlphaBetaSearcher(OneAtATime):
         check_searchmoves(limits, self._board)
         engine = self._engine
         with stopped_at_exit(stop) as stop:
-            engine.start(self._board, self._core_limits(limits))
-            if isinstance(stop, StopEvent):
-                with stop.calling(engine.stop):
-                    self._follow(on_info, None)
-            else:
-                self._follow(on_info, stop)
+            try:
+                self._start(limits)
+                if isinstance(stop, StopEvent):
+                    with stop.calling(engine.stop):
+                        self._follow(on_info, None)
+                else:
+                    self._follow(on_info, stop)
+            finally:
+                with self._hit_lock:
+                    self._is_started = False
         if on_info:
             for line in engine.wait(0):
                 on_info(_info(line))

@@ -130,6 +130,7 @@ class PuctSearcher(OneAtATime):
         check_type("board", board, Board)
         self._board = board.copy()
         self._is_placed = False
+        self._ponderhit = None  # it came after the end of the last search
 
     @one_at_a_time
     def new_game(self) -> None:
