@@ -247,6 +247,17 @@ def test_bare_ponder_gets_its_clocks_with_ponderhit() -> None:
     assert (searcher.hits or searcher.seen)[-1].byoyomi_ms == 60
 
 
+def test_a_ponderhit_is_for_the_search_that_was_not_stopped() -> None:
+    with Gui().ready() as gui:
+        gui.source.searcher.heeds_stop = False  # the first search is still ending at the hit
+        gui.send("position startpos", "go ponder", "stop")
+        gui.send("position startpos moves 7g7f", "go ponder")
+        gui.send("ponderhit btime 0 wtime 0 byoyomi 60")
+        for _ in range(2):
+            gui.expect("bestmove")
+        assert bestmoves(gui.rest()) == []
+
+
 def test_ponder_missed_is_stopped_and_answered() -> None:
     with Gui().ready() as gui:
         gui.send("position startpos", "go ponder btime 1000 wtime 1000", "stop")

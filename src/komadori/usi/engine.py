@@ -264,7 +264,7 @@ class UsiServer:
     def _ponderhit(self, arguments: str) -> None:
         given, problems = protocol.read_go(arguments)
         for job in self._unanswered():
-            if job.go.ponder:
+            if job.awaits_hit:
                 job.hit(self._limited(job.go.after_ponderhit(given), problems))
                 return
         if problems:

@@ -42,6 +42,12 @@ class Job:
             self.halt.set()
             self.released.set()
 
+    @property
+    def awaits_hit(self) -> bool:
+        """Whether `ponderhit` is for this job: a stopped one may still be about to end."""
+        with self._lock:
+            return self.go.ponder and not self._is_stopped
+
     def hit(self, go: GoCommand) -> None:
         """Handle `ponderhit`: restart the clock, and continue the search if it can, else end it."""
         with self._lock:
