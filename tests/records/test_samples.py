@@ -63,6 +63,9 @@ def test_rows_can_be_looked_at(samples: records.Samples) -> None:
         samples[len(samples)]
     with pytest.raises(ValueError, match=r"^rows has 2 dimensions, 1 is needed$"):
         samples[np.argwhere(samples.game == 3)]
+    for rows in ("result", 1.5, True, np.True_, None):
+        with pytest.raises(TypeError, match=r"^rows: expected indices, a mask or a slice, got "):
+            samples[rows]  # type: ignore[call-overload]
 
 
 def test_samples_are_equal_if_all_columns_are(samples: records.Samples) -> None:

@@ -100,7 +100,8 @@ class Samples(ComparesArrays):
 
     def __getitem__(self, rows: Any) -> Sample | Samples:
         """A single row as a `Sample`; several (slice, indices, mask) as `Samples`."""
-        if not isinstance(rows, int | np.integer):
+        is_one = isinstance(rows, int | np.integer) and not isinstance(rows, bool)
+        if not is_one:
             return self.take(rows)
         ply, move16 = int(self.ply[rows]), int(self.move16[rows])
         board = Board.from_hcp(self.hcp[rows].tobytes(), max(ply, 1))
@@ -124,10 +125,12 @@ class Samples(ComparesArrays):
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Samples:
         """Select rows by indices, mask or slice."""
-        if rows is None or isinstance(rows, int | np.integer):
-            raise not_expected("rows", rows, "indices, a mask or a slice")
-        if not isinstance(rows, slice) and (dimensions := np.ndim(rows)) > 1:
-            raise ValueError(f"rows has {dimensions} dimensions, 1 is needed")
+        if not isinstance(rows, slice):
+            dimensions = np.ndim(rows)
+            if dimensions == 0:
+                raise not_expected("rows", rows, "indices, a mask or a slice")
+            if dimensions > 1:
+                raise ValueError(f"rows has {dimensions} dimensions, 1 is needed")
         chosen = {name: column[rows] for name, column in self.columns().items()}
         return Samples(**chosen, skipped=self.skipped)
 
