@@ -31,6 +31,7 @@ from komadori.analysis import (
     page_data,
 )
 from komadori.analysis.page.bundle import page_assets, page_module, page_style
+from komadori.analysis.page.data import _side
 from komadori.analysis.strength import (
     UNKNOWN,
     Match,
@@ -40,7 +41,7 @@ from komadori.analysis.strength import (
     stronger_players,
 )
 from komadori.records import Game, Winner
-from komadori.rules import HANDICAPS
+from komadori.rules import BLACK, HANDICAPS
 
 MOVES = ["7g7f", "3c3d", "8h2b+", "3a2b", "B*4e"]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -202,6 +203,17 @@ def test_players_who_may_be_stronger(analysed: AnalysedGame) -> None:
     assert diary.rating == pytest.approx(2715, abs=1)  # the diary's own 38 % (その49)
     assert UNKNOWN.rating is None
     assert set(statement(UNKNOWN)) == {"en", "ja"}
+
+
+@pytest.mark.parametrize("loss", [0.005504, 0.0054996, 0.0234496, 0.0])
+def test_the_page_rounds_mean_losses_as_the_terminal_does(
+    analysed: AnalysedGame, loss: float
+) -> None:
+    side = analysed.side(BLACK)
+    phases = tuple(replace(phase, mean_loss=loss) for phase in side.phases)
+    shown = _side(replace(side, mean_loss=loss, phases=phases))
+    assert f"{100 * shown['loss']:.1f}" == f"{100 * loss:.1f}"
+    assert {phase[1] for phase in shown["phases"]} == {shown["loss"]}
 
 
 def test_players_are_compared_with_the_engine_that_analysed() -> None:

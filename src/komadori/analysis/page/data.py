@@ -160,10 +160,11 @@ def _side(side: SideSummary) -> dict[str, Any]:
         "same": side.same,
         "compared": side.compared,
         "accuracy": None if math.isnan(side.accuracy) else round(side.accuracy, 3),
-        "loss": round(side.mean_loss, 4),
+        # Of the digits that are shown: rounded twice, 0.55 would differ from the terminal's.
+        "loss": round(side.mean_loss, 3),
         "mistakes": list(side.mistakes),
         "histogram": list(side.histogram),
-        "phases": [[p.moves, round(p.mean_loss, 4), list(p.mistakes)] for p in side.phases],
+        "phases": [[p.moves, round(p.mean_loss, 3), list(p.mistakes)] for p in side.phases],
     }
 
 
