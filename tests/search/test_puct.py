@@ -26,6 +26,17 @@ def test_a_puct_searcher_is_a_searcher() -> None:
     assert isinstance(searcher(), Searcher)
 
 
+def test_searchers_say_what_they_search_with() -> None:
+    network = "<RandomEvaluator: dlshogi -> 2187, 2 x 16 rows>"
+    evaluator = load("random:1")
+    assert repr(PuctSearcher(evaluator)) == f"<PuctSearcher on {network}>"
+    assert repr(OnePlySearcher(evaluator)) == f"<OnePlySearcher on {network}>"
+    assert repr(search.PolicySearcher(evaluator)) == f"<PolicySearcher on {network}>"
+    assert repr(AlphaBetaSearcher()) == "<AlphaBetaSearcher on 'material'>"
+    ordered = AlphaBetaSearcher(policy=evaluator)
+    assert repr(ordered) == f"<AlphaBetaSearcher on 'material', ordered by {network}>"
+
+
 # -- limits
 
 

@@ -203,6 +203,10 @@ class AlphaBetaSearcher(OneAtATime):
         self._is_started = False
         self._early_hit: core.Limits | None = None
 
+    def __repr__(self) -> str:
+        policy = "" if self._policy is None else f", ordered by {self._policy!r}"
+        return f"<AlphaBetaSearcher on {self.evaluation!r}{policy}>"
+
     @property
     def options(self) -> AlphaBetaOptions:
         """The settings; assign to change them between searches."""

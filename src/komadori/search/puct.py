@@ -80,6 +80,9 @@ class PuctSearcher(OneAtATime):
         self._is_placed = False
         self._ponderhit: Limits | None = None
 
+    def __repr__(self) -> str:
+        return f"<PuctSearcher on {self.evaluator!r}>"
+
     @property
     def options(self) -> PuctOptions:
         """The settings; assign to change them between searches."""

@@ -49,6 +49,9 @@ class _TreelessSearcher(OneAtATime):
         self._random = np.random.default_rng(seed)
         self._board = Board()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} on {self.evaluator!r}>"
+
     @one_at_a_time
     def set_position(self, board: Board) -> None:
         check_type("board", board, Board)
