@@ -258,6 +258,17 @@ def test_a_ponderhit_is_for_the_search_that_was_not_stopped() -> None:
         assert bestmoves(gui.rest()) == []
 
 
+def test_a_hit_before_the_search_begins_leads_to_one_search() -> None:
+    with Gui().ready() as gui:
+        gui.source.searcher.heeds_stop = False  # the second search waits for the first
+        gui.send("position startpos", "go nodes 1", "position startpos moves 7g7f")
+        gui.send("go ponder", "ponderhit btime 0 wtime 0 byoyomi 60")
+        for _ in range(2):
+            gui.expect("bestmove")
+        assert bestmoves(gui.rest()) == []
+    assert [limits.byoyomi_ms for limits in gui.source.searcher.seen] == [None, 60]
+
+
 def test_ponder_missed_is_stopped_and_answered() -> None:
     with Gui().ready() as gui:
         gui.send("position startpos", "go ponder btime 1000 wtime 1000", "stop")

@@ -370,6 +370,8 @@ class UsiServer:
 
         searcher, turn = self._loaded.searcher, job.board.turn
         assert searcher is not None
+        if continues:
+            job.take_hit()  # of before the search, which then begins under the clock
         watch = Watch(job, lambda: self._answer_unresponsive(job))
 
         def on_hit() -> None:
@@ -377,10 +379,10 @@ class UsiServer:
             searcher.ponderhit(limits)
             watch.start(hard_limit_ms(limits, turn))
 
-        limits = self._limits(job)
-        watch.start(hard_limit_ms(limits, turn))
         if continues:
             job.continue_on_hit(on_hit)
+        limits = self._limits(job)
+        watch.start(hard_limit_ms(limits, turn))
         try:
             result = searcher.search(limits, lambda info: self._report(job, info), job.halt)
         finally:
