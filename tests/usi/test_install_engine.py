@@ -85,6 +85,21 @@ def test_the_package_s_players_and_fakes_need_no_file(
         assert engine.think(STARTPOS, [], GoCommand(nodes=10), 20.0).best.move
 
 
+def test_two_engines_of_one_name_are_told_how_to_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_random_resnet(Path("model.onnx"), 1, 8)
+    assert CliRunner().invoke(command, ["model.onnx"]).exit_code == 0
+    (script,) = tmp_path.glob("komadori-model.*")
+    first = script.read_bytes()
+    done = CliRunner().invoke(command, ["--player", "model"])
+    assert done.exit_code == 1
+    assert "exists; --force replaces it, --name gives this one another name" in done.output
+    assert CliRunner().invoke(command, ["--player", "model", "--name", "own"]).exit_code == 0
+    assert script.read_bytes() == first
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [

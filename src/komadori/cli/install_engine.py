@@ -93,7 +93,8 @@ def command(
     if target.is_dir():
         raise click.ClickException(f"{target} is a folder; name a file for the launcher")
     if target.exists() and not force:
-        raise click.ClickException(f"{target} exists; --force replaces it")
+        another = "--out names another file" if out else "--name gives this one another name"
+        raise click.ClickException(f"{target} exists; --force replaces it, {another}")
     _check_loads(player, table, target)
     write_launcher(target, arguments)
     say(f"Register this file as an engine: {os.path.realpath(target)}")
