@@ -281,6 +281,16 @@ def test_a_bad_book_is_reported_and_played_without(tmp_path: Path) -> None:
         assert len(gui.source.searcher.seen) == 1
 
 
+def test_a_missing_name_of_a_book_is_reported_once() -> None:
+    with Gui().ready() as gui:
+        gui.send("setoption name USI_OwnBook value true", "position startpos", "go nodes 10")
+        assert gui.expect("info string") == "info string OwnBook is on, but Book_File names no book"
+        gui.expect("bestmove")
+        gui.send("go nodes 10")
+        gui.expect("bestmove")
+        assert not [line for line in gui.rest() if "Book_File" in line]
+
+
 def test_a_book_that_is_removed_is_reported_once_and_played_without(book: Path) -> None:
     with Gui().ready() as gui:
         gui.send("setoption name OwnBook value true", f"setoption name Book_File value {book}")

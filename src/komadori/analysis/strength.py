@@ -24,7 +24,8 @@ _UNKNOWN = {
 
 #: Titles and ranks of professionals; strong amateurs have the same ranks.
 _PROFESSIONAL = re.compile(
-    r"(?<!アマ)(?<!アマチュア)(竜王|名人|王位|王座|棋王|叡王|王将|棋聖|[二三四五六七八]冠|[四五六七八九]段|女流[一二三四五六七]段|永世|十段)$"
+    r"(?<!アマ)(?<!アマチュア)(竜王|名人|王位|王座|棋王|叡王|王将|棋聖|[二三四五六七八]冠|[四五六七八九]段|女流[一二三四五六七]段|永世|十段)"
+    r"\s*([（(][^（）()]*[）)])?$"
 )
 #: Names of the strongest programs, and of programs about as strong as GPSfish.
 _PROGRAM = re.compile(

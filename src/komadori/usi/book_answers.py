@@ -22,6 +22,7 @@ class BookAnswers:
         self._path = ""
         self._book: Book | None = None
         self._random: random.Random | None = None
+        self._lacks_file = False  # told
 
     def find(
         self, job: Job, options: ServerOptions, multipv: int = 1
@@ -29,9 +30,13 @@ class BookAnswers:
         """Return `multipv` of the book's moves as info lines, the move to play first, and that
         move; None if there is none.
 
-        A book that can't be read is reported once, as an `info string`.
+        A book that can't be read, or an option that asks for one without a file, is reported once,
+        as an `info string`.
         """
         go, limit = job.go, options.book_moves
+        if options.own_book and not options.book_file and not self._lacks_file:
+            self._lacks_file = True
+            return [InfoLine(string="OwnBook is on, but Book_File names no book")], None
         if (
             not (options.own_book and options.book_file)
             or go.infinite
