@@ -175,6 +175,17 @@ def test_a_new_run_in_the_folder_of_a_running_one_names_it(tmp_path: Path) -> No
         check_run_folder(tmp_path, resume=False)
 
 
+@pytest.mark.parametrize("has_state", [True, False])
+def test_the_folder_of_a_running_run_is_refused_before_data_are_read(
+    has_state: bool, tmp_path: Path
+) -> None:
+    if has_state:  # it has none until its first epoch ends
+        (tmp_path / LEARNER_STATE).write_bytes(b"x")
+    with RunLock(tmp_path), pytest.raises(InUseError, match="in use by process"):
+        check_run_folder(tmp_path, resume=has_state)
+    check_run_folder(tmp_path, resume=has_state)
+
+
 def test_no_model_is_written_by_two_commands(tmp_path: Path) -> None:
     model, exported = tmp_path / "new" / "model", tmp_path / "x.onnx"
     for written, line in (

@@ -283,6 +283,29 @@ def test_the_browser_asks_before_it_leaves_changes(visit: Open) -> None:
     assert leave() == ["beforeunload"]
 
 
+def test_a_mated_side_is_told(visit: Open) -> None:
+    page = visit("analyse")
+    paste(page, "4k4/4G4/4P4/9/9/9/9/9/4K4 w P 1")
+    expect(page.locator(".hand-bottom [data-nb='1']")).to_be_visible()
+    page.keyboard.press("t")
+    told = "The side to move has no legal move: it has lost."
+    expect(page.locator(".mate-box p")).to_have_text(told)
+
+
+def test_kif_edited_by_hand_is_read_whole(visit: Open) -> None:
+    page = visit("analyse")
+    paste(
+        page,
+        " 先手 ：甲\n後手:乙\n備考:a\n備考:b\n手合割：平手\n"
+        "１ ７六歩(77) （ 0:05/00:00:05）\n  *好手\n"
+        "２ ３四歩(33)\n  まで2手で後手の勝ち\n 変化：2手\n２ ８四歩(83)\n*変化の手\n",
+    )
+    expect(page.get_by_role("button", name=re.compile("^2 P-3d"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile(r"^2\.P-8d"))).to_be_visible()
+    for text in ("甲", "乙", "好手", "変化の手"):
+        expect(page.locator("main")).to_contain_text(text)
+
+
 def test_mate_search(visit: Open) -> None:
     page = visit("analyse", language="ja")
     paste(page, "4k4/9/4P4/9/9/9/9/9/4K4 b R2S 1")

@@ -68,6 +68,21 @@ def test_characters_that_shift_jis_lacks_are_an_error(server: Server, format: st
     assert "cp932 can't hold '\U00020bb7'; use utf-8" in refused.json()["detail"]
 
 
+@pytest.mark.parametrize("format", ["kif", "ki2", "csa", "jkf"])
+def test_whole_games_are_written_as_kif_if_asked_for(server: Server, format: str) -> None:
+    game = Game.from_usi(MOVES, headers={"black": "甲", "備考": "x"})
+    game.comments[1] = "好手"
+    if format != "csa":
+        board = Board()
+        board.push_usi(MOVES[0])
+        game.variations[1] = [Game.from_usi(["8c8d"], board.sfen())]
+    data = FORMATS[format].write(game, "utf-8")
+    (read,) = server.http.post("/api/records?as_kif=true", content=data).json()["games"]
+    assert read_upload(read["kif"].encode(), "a.kif")[1] == read_upload(data, f"a.{format}")[1]
+    (read,) = server.http.post("/api/records", content=data).json()["games"]
+    assert read["kif"] == ""
+
+
 def test_scores_of_records_are_converted_to_win_rates(server: Server) -> None:
     scored = game()
     scored.scores_cp = [600, *[0] * (len(MOVES) - 1)]

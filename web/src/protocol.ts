@@ -541,6 +541,7 @@ export interface ReadGame {
   end: string;
   game: number | null;
   is_new: boolean;
+  kif: string;
   win_rates: (number | null)[];
 }
 

@@ -534,6 +534,44 @@ test('of a record with an illegal move, the moves before it are opened', async (
   expect(await readFiles([new File([kif], 'bad.kif')])).toEqual([]);
 });
 
+const HAND_EDITED: [string, string, object, string][] = [
+  ['moves', '手合割：平手\n１ ７六歩(77)\n２ ３四歩(33)\n', {}, ''],
+  ['a player', '先手 ：A\n手合割：平手\n   1 ７六歩(77)\n   2 ３四歩(33)\n', { black: 'A' }, '先手：A\n'],
+  ['a header', '備考：a\n備考：b\n手合割：平手\n   1 ７六歩(77)\n   2 ３四歩(33)\n', { headers: { 備考: 'a / b' } }, '備考：a / b\n'],
+  ['a comment', '手合割：平手\n   1 ７六歩(77)\n   2 ３四歩(33)\n  *好手\n', { comments: { 2: '好手' } }, ''],
+];
+
+test.each(HAND_EDITED)('%s of KIF that tsshogi passes over are those of the server', async (_, kif, found, header) => {
+  const whole = `${header}手合割：平手\n   1 ７六歩(77)\n   2 ３四歩(33)\n${'comments' in found ? '*好手\n' : ''}   3 中断\n\n変化：2手\n   2 ８四歩(83)\n`;
+  const game = { black: '', white: '', headers: {}, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [1000, null], scores_cp: [], comments: {}, analysis: [], texts: {}, variations: [], winner: 'none', end: '', game: null, ...found };
+  const asked: string[] = [];
+  vi.stubGlobal('fetch', async (address: string) => {
+    asked.push(address);
+    return new Response(JSON.stringify({ format: 'kif', skipped: [], games: [{ ...game, kif: address.includes('as_kif=true') ? whole : '' }] }), { headers: { 'content-type': 'application/json' } });
+  });
+  const [read] = await readFiles([new File([kif], 'a.kif')]);
+  expect(asked).toHaveLength(2);
+  const line = read.mainLine();
+  expect(line.slice(1).map(n => n.usi)).toEqual(['7g7f', '3c3d']);
+  expect(line[1].children.map(n => n.usi)).toEqual(['3c3d', '8c8d']); // a variation of the whole text
+  expect(line[1].timeMs).toBe(1000);
+  expect(writeGame(read, 'kif')).toContain(header);
+  expect(line[2].comment).toBe('comments' in found ? '好手' : '');
+  asked.length = 0;
+  await readFiles([new File([whole], 'a.kif')]); // nothing lacks
+  expect(asked).toHaveLength(1);
+});
+
+test('what the server passes over in a record that tsshogi reads is told', async () => {
+  const kif = '手合割：平手\n   1 ７六歩(77)\n   2 ３四歩(33)\n２六歩(27)\n';
+  const game = { black: '', white: '', headers: {}, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [], scores_cp: [], comments: {}, analysis: [], texts: {}, variations: [], winner: 'none', end: '', game: null, kif: '' };
+  serve({ 'api/records': { format: 'kif', skipped: ['a move without a number'], games: [game] } });
+  const [read] = await readFiles([new File([kif], 'a.kif')]);
+  expect(read.mainLine()).toHaveLength(3);
+  const place = await mount(Notices);
+  expect(place.textContent).toContain('Skipped in a.kif: a move without a number');
+});
+
 test('a file without a game is an error that says why, not an import', async () => {
   serve({ 'api/games': { games: [], total: 0 }, 'api/records': { format: 'kif', games: [], skipped: ["byte 0: line 1: not a KIF line: 'junk'"] } });
   const place = await mount(() => h('div', null, h(Library, {}), h(Notices, {})));

@@ -97,6 +97,7 @@ def _records(api: APIRouter, hub: Hub) -> None:
         data: Annotated[bytes, Body(media_type="application/octet-stream")],
         name: Annotated[str, Query(max_length=300)] = "",
         keep: bool = False,
+        as_kif: bool = False,
     ) -> shapes.ReadGames:
         format, games, skipped = read_upload(data, name)
         entries = [entry_of(game, "imported") for game in games]
@@ -107,14 +108,25 @@ def _records(api: APIRouter, hub: Hub) -> None:
         return shapes.ReadGames(
             format=format,
             games=[
-                _read_game(game, entry, number, is_new)
+                _read_game(game, entry, number, is_new, _as_kif(game) if as_kif else "")
                 for game, entry, (number, is_new) in zip(games, entries, numbers, strict=True)
             ],
             skipped=skipped,
         )
 
 
-def _read_game(game: Game, entry: Entry, number: int | None, is_new: bool) -> shapes.ReadGame:
+def _as_kif(game: Game) -> str:
+    write = FORMATS["kif"].write
+    assert write is not None
+    try:
+        return write(game, "utf-8").decode(errors="replace")
+    except (RecordError, RulesError):
+        return ""
+
+
+def _read_game(
+    game: Game, entry: Entry, number: int | None, is_new: bool, kif: str
+) -> shapes.ReadGame:
     return shapes.ReadGame(
         **recorded_analysis(game),
         black=entry.black,
@@ -129,6 +141,7 @@ def _read_game(game: Game, entry: Entry, number: int | None, is_new: bool) -> sh
         end=entry.end,
         game=number,
         is_new=is_new,
+        kif=kif,
     )
 
 

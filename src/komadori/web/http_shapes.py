@@ -190,6 +190,8 @@ class ReadGame(ScoredMoves, RecordedAnalysis):
     """Its number in the library, if stored."""
     is_new: bool
     """Whether it was stored now: the library keeps one game of the same moves and players."""
+    kif: str
+    """The whole game as KIF if `as_kif`, otherwise empty, as for a game that KIF can't hold."""
 
 
 class ReadGames(Shape):

@@ -6,6 +6,7 @@ import type { ReadGame, ReadGames } from '../protocol';
 import { applyHeaders, treeOf } from '../shogi/played';
 import { reasonText } from '../shogi/reasons';
 import type { GameTree } from '../shogi/tree';
+import { lacks } from '../shogi/whole';
 import { notify } from '../ui/notices';
 import { Button, Dialog } from '../ui/parts';
 import { applyRecorded } from './recorded';
@@ -15,8 +16,8 @@ const MAX_BYTES = 8 << 20;
 export const EXTENSIONS = '.kif,.kifu,.ki2,.ki2u,.csa,.usi,.sfen,.jkf,.json,.txt';
 
 /**
- * Reads the games of a record. The damaged ones are those of the server's parser: it keeps the moves
- * before an illegal one and reports the line.
+ * Reads the games of a record. The damaged ones, and those of which tsshogi passes over a part, are those of the server's
+ * parser: it keeps the moves before an illegal one and reports the line.
  */
 async function readRecord(record: Blob, name: string, title = name): Promise<GameTree[]> {
   const { decode, readSoundGames, RecordError } = await import('../shogi/records');
@@ -30,24 +31,42 @@ async function readRecord(record: Blob, name: string, title = name): Promise<Gam
     damage = e;
   }
   const read = await parse(record, name).catch(() => undefined);
+  const isKif = read?.format === 'kif' || read?.format === 'ki2';
   if (!damage) {
-    if (read?.games.length === sound.length) sound.forEach((tree, i) => applyRecorded(tree, read.games[i]));
-    tellSkipped(title, skipped);
-    return sound;
+    const isMore = (read?.games.length ?? 0) > sound.length;
+    const isLacking = isKif && (isMore || (read.games.length === sound.length && read.games.some((g, i) => lacks(sound[i]!, g, [g.black, g.white]))));
+    const trees = (isLacking && (await readWhole(record, name, read.games.length))) || sound;
+    const agrees = read?.games.length === trees.length;
+    if (agrees) trees.forEach((tree, i) => applyRecorded(tree, read.games[i]));
+    trees.forEach((tree, i) => (tree.name = trees.length > 1 ? `${title} (${i + 1})` : title));
+    tellSkipped(title, agrees && !skipped.length ? read.skipped : skipped);
+    return trees;
   }
   const games = read?.games.filter(g => g.moves.length) ?? [];
   if (!games.length && !sound.length) throw damage;
   tellSkipped(title, [...(games.length ? read!.skipped : [damage.message]), ...skipped]);
   if (!games.length) return sound;
+  const whole = isKif && (await readWhole(record, name, read!.games.length));
   let next = 0; // the first of the sound games that isn't used
   return games.map((g, i) => {
     const at = sound.findIndex((tree, j) => j >= next && isSame(tree, g));
-    const tree = at < 0 ? mainLineOf(g) : sound[at]!;
+    const tree = at >= 0 ? sound[at]! : (whole && whole[read!.games.indexOf(g)]) || mainLineOf(g);
     if (at >= 0) next = at + 1;
     tree.name = games.length > 1 ? `${title} (${i + 1})` : title;
     applyRecorded(tree, g);
     return tree;
   });
+}
+
+/** The games as the server's parser has read them, with their variations; undefined if KIF can't hold one. */
+async function readWhole(record: Blob, name: string, count: number): Promise<GameTree[] | undefined> {
+  const { readGames } = await import('../shogi/records');
+  try {
+    const { games } = await send<ReadGames>('POST', `records?as_kif=true&name=${encodeURIComponent(name)}`, new Blob([record]));
+    return games.length === count ? games.map(({ kif }) => readGames(kif)[0]!) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function tellSkipped(name: string, reasons: string[]): void {

@@ -6,6 +6,7 @@ import { get } from '../http';
 import type { Found, StoredGame, StoredStudy } from '../protocol';
 import { applyHeaders, treeOf } from '../shogi/played';
 import type { GameTree } from '../shogi/tree';
+import { lacks } from '../shogi/whole';
 
 /** A date as records have it, in this place's time; other text unchanged. */
 export function dateOf(started: string): string {
@@ -27,11 +28,12 @@ export async function loadGame(number: number): Promise<GameTree> {
   const { summary } = stored;
   let tree: GameTree | undefined;
   if (stored.record) {
-    const { readGames } = await import('../shogi/records');
+    const { isKif, readGames } = await import('../shogi/records');
     try {
       [tree] = readGames(stored.record, summary.title);
+      if (tree && isKif(tree) && lacks(tree, stored, [summary.black, summary.white])) [tree] = readGames(await get<string>(`games/${number}/record`));
     } catch {
-      // Fall back to the stored moves.
+      tree = undefined; // fall back to the stored moves
     }
   }
   const isWhole = !!tree || !stored.record;

@@ -152,6 +152,9 @@ function splitJson(text: string): string[] {
 /** Matches a record that states its starting position: valid without any moves. */
 const HAS_START = /startpos|lnsgkgsnl|"preset"|^手合割|^PI|^P1|^手数/m;
 
+/** Whether a game was read from KIF or KI2. */
+export const isKif = ({ readFrom }: GameTree): boolean => readFrom === RecordFormatType.KIF || readFrom === RecordFormatType.KI2;
+
 const isEmpty = (game: GameTree): boolean =>
   game.initialSfen === START && !game.root.children.length && !game.ending && !Object.values(game.headers).some(Boolean);
 
