@@ -562,6 +562,20 @@ test.each(HAND_EDITED)('%s of KIF that tsshogi passes over are those of the serv
   expect(asked).toHaveLength(1);
 });
 
+test('a stored record of KIF edited by hand is read whole, and else as the stored moves', async () => {
+  const summary = { game: 7, black: 'A', white: '', title: '', source: 'imported', winner: 'none', end: '', plies: 2, started: '', is_studied: false, sfen: START };
+  const stored = { summary, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [], scores_cp: [], win_rates: [], comments: { 1: '好手' }, headers: {}, analysis: [], texts: {}, variations: [], result: null, version: 'v', record: '先手 ：A\n手合割：平手\n１ ７六歩(77)\n *好手\n２ ３四歩(33)\n' };
+  for (const whole of ['先手：A\n手合割：平手\n   1 ７六歩(77)\n*好手\n   2 ３四歩(33)\n\n変化：2手\n   2 ８四歩(83)\n', undefined]) {
+    serve({ 'api/games/7': stored, 'api/games/7/record': whole });
+    const tree = await loadGame(7);
+    const line = tree.mainLine();
+    expect(line.slice(1).map(n => n.usi)).toEqual(['7g7f', '3c3d']);
+    expect(line[1].comment).toBe('好手');
+    expect(tree.headers.black).toBe('A');
+    expect(line[1].children).toHaveLength(whole ? 2 : 1);
+  }
+});
+
 test('what the server passes over in a record that tsshogi reads is told', async () => {
   const kif = '手合割：平手\n   1 ７六歩(77)\n   2 ３四歩(33)\n２六歩(27)\n';
   const game = { black: '', white: '', headers: {}, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [], scores_cp: [], comments: {}, analysis: [], texts: {}, variations: [], winner: 'none', end: '', game: null, kif: '' };
