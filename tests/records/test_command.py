@@ -124,6 +124,19 @@ def test_variations_that_a_format_has_none_of_are_counted(tmp_path: Path) -> Non
     assert (lost.exit_code, lost.stderr) == (0, "1 variation left out: csa has none\n")
 
 
+def test_bookmarks_that_a_format_has_none_of_are_counted(tmp_path: Path) -> None:
+    game = random_game(1, plies=4)
+    game.bookmarks = {0: "a", 2: "b"}
+    positions = [board.sfen() for board, _ in game.moving_board()]
+    game.variations[1] = [random_game(2, sfen=positions[1], plies=2)]
+    game.variations[1][0].bookmarks = {1: "c"}
+    write_games(tmp_path / "a.kif", [game])
+    kept = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.ki2")
+    lost = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.jkf")
+    assert (kept.exit_code, kept.stderr) == (0, "")
+    assert (lost.exit_code, lost.stderr) == (0, "3 bookmarks left out: jkf has none\n")
+
+
 @pytest.mark.parametrize("suffix", ["kif", "ki2", "csa", "jkf"])
 def test_characters_that_an_encoding_lacks_are_counted(suffix: str, tmp_path: Path) -> None:
     game = Game.from_usi(["7g7f"], headers={"black": "한글?", "white": "髙橋"})

@@ -73,7 +73,7 @@ class Output:
     def __init__(self, path: Path, format: Format, encoding: str = "utf-8") -> None:
         self.path = path
         self.plies = 0
-        self.variations_left_out = 0
+        self.variations_left_out = self.bookmarks_left_out = 0
         self.writer: GameWriter | SampleWriter
         if format.holds_games:
             self.writer = GameWriter(path, format.name, encoding=encoding)
@@ -100,6 +100,9 @@ class Output:
                 self.writer.write(item)
                 if not self.format.has_variations:
                     self.variations_left_out += sum(1 for _ in item.all_variations())
+                if not self.format.has_bookmarks:
+                    lines = [item, *item.all_variations()]
+                    self.bookmarks_left_out += sum(len(line.bookmarks) for line in lines)
             else:
                 self.writer.write_game(item)
         except RecordError as error:
@@ -150,9 +153,12 @@ def _writing(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
     to_stderr = any(is_stream(output.path) for output in outputs)
     for output in outputs:
         say(output.summary(), err=to_stderr)
-        if output.variations_left_out:
-            left_out = counted(output.variations_left_out, "variation")
-            say(f"{left_out} left out: {output.format.name} has none", err=True)
+        for what, number in (
+            ("variation", output.variations_left_out),
+            ("bookmark", output.bookmarks_left_out),
+        ):
+            if number:
+                say(f"{counted(number, what)} left out: {output.format.name} has none", err=True)
         replaced = output.writer.replaced if isinstance(output.writer, GameWriter) else 0
         if replaced:
             say(f"{counted(replaced, 'character')} written as ?: not in Shift-JIS", err=True)

@@ -60,6 +60,7 @@ class Format:
     write: Callable[[Game, str], bytes] | None = None
     between: bytes = b""
     has_variations: bool = False
+    has_bookmarks: bool = False
 
     @property
     def holds_games(self) -> bool:
@@ -241,6 +242,7 @@ _ALL = (
         _write_text(kif.write_kif),
         between=b"\n",
         has_variations=True,
+        has_bookmarks=True,
     ),
     Format(
         "ki2",
@@ -250,6 +252,7 @@ _ALL = (
         _write_text(kif.write_ki2),
         between=b"\n",
         has_variations=True,
+        has_bookmarks=True,
     ),
     Format(
         "jkf",
