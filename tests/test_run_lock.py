@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from click import ClickException
 from click.testing import CliRunner
 
 from komadori.cli._group import group
+from komadori.cli.linear_data import check_folder
 from komadori.linear.run_folder import LEARNER_STATE, check_run_folder
 from komadori.records import Game, Winner, write_games
 from komadori.run_lock import InUseError, RunLock
@@ -181,9 +183,9 @@ def test_the_folder_of_a_running_run_is_refused_before_data_are_read(
 ) -> None:
     if has_state:  # it has none until its first epoch ends
         (tmp_path / LEARNER_STATE).write_bytes(b"x")
-    with RunLock(tmp_path), pytest.raises(InUseError, match="in use by process"):
-        check_run_folder(tmp_path, resume=has_state)
-    check_run_folder(tmp_path, resume=has_state)
+    with RunLock(tmp_path), pytest.raises(ClickException, match="in use by process"):
+        check_folder(tmp_path, resume=has_state)
+    check_folder(tmp_path, resume=has_state)
 
 
 def test_no_model_is_written_by_two_commands(tmp_path: Path) -> None:

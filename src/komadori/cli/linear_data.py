@@ -91,8 +91,10 @@ def next_match(evaluation: str, weights: Path, other: str) -> str:
 def check_folder(folder: Path, *, resume: bool) -> None:
     """Check the run's folder before the data is read. Raises ClickException."""
     from komadori.linear.run_folder import check_run_folder
+    from komadori.run_lock import check_free
 
     try:
+        check_free(folder)
         check_run_folder(folder, resume=resume)
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error

@@ -47,15 +47,15 @@ def check_run_folder(path: Path, *, resume: bool) -> None:
     """Check before long work that the run can begin; changes nothing.
 
     Raises ValueError if a new run's folder holds a run, or a file of others that the run would
-    replace, and if there is no run to resume; InUseError if another process uses the folder, and
-    OSError if it can't be written.
+    replace, and if there is no run to resume; InUseError if another process uses the folder of a
+    new run, and OSError if it can't be written.
     """
-    check_free(path)
     is_begun = has_learner_state(path)
     if resume and not is_begun:
         missing = None if path.exists() else no_such_file(path)
         raise ValueError(f"{path}: nothing to resume") from missing
     if is_begun and not resume:
+        check_free(path)
         raise ValueError(f"{path}: holds a run already; resume it or choose another folder")
     if not resume and (other := _file_of_others(path)):
         raise ValueError(f"{path}: holds {other} of something else; choose another folder")
