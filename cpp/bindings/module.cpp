@@ -1,7 +1,10 @@
 // The extension module: one submodule for each folder of the core.
 #include "module.h"
 
+#include "komadori/threads/parallel.h"
+
 NB_MODULE(KOMADORI_MODULE, m) {
+    komadori::prepare_to_throw();  // in the main thread, while there is memory
     nb::set_leak_warnings(false);  // objects alive at interpreter exit are not leaks
     // Types are named komadori._core.*, independent of the variant.
     m.attr("__name__") = "komadori._core";
