@@ -64,7 +64,7 @@ struct LegalMoves {
     const Position* position;
 };
 
-// A move or its USI text.
+// A move, or USI text.
 using MoveOrText = std::variant<PlainMove, std::string_view>;
 
 std::uint16_t bits_of(const MoveOrText& m) {
@@ -278,14 +278,14 @@ void bind_position(nb::module_& m) {
             "legal_moves", [](const Position& p) { return LegalMoves{&p}; }, nb::keep_alive<0, 1>(),
             "Every legal move, including non-promotions; supports iteration, len() and `in`.")
         .def("is_legal", &contains, nb::arg("move"),
-             "Whether a move, or that of a USI text, is legal. Raises MoveError.")
+             "Whether a move, given as Move or USI text, is legal. Raises MoveError.")
         .def(
             "gives_check",
             [](const Position& p, const MoveOrText& move) {
                 return p.gives_check(require_legal(p, bits_of(move)));
             },
             nb::arg("move"),
-            "Whether a legal move, or that of a USI text, gives check. Raises MoveError, "
+            "Whether a legal move, given as Move or USI text, gives check. Raises MoveError, "
             "IllegalMoveError.")
         .def(
             "push",
@@ -351,7 +351,7 @@ void bind_position(nb::module_& m) {
                 return to_csa(p, require_legal(p, bits_of(m)));
             },
             nb::arg("move"),
-            "A legal move, or that of a USI text, as CSA text: `+7776FU`. Raises MoveError, "
+            "A legal move, given as Move or USI text, in CSA: `+7776FU`. Raises MoveError, "
             "IllegalMoveError.")
         .def(
             "parse_csa",
@@ -367,7 +367,7 @@ void bind_position(nb::module_& m) {
                 return to_kif(p, require_legal(p, bits_of(m)), last_square(last));
             },
             nb::arg("move"), nb::arg("last") = nb::none(),
-            "A legal move, or that of a USI text, as KIF text: `７六歩(77)`. With an empty "
+            "A legal move, given as Move or USI text, in KIF: `７六歩(77)`. With an empty "
             "path, 同 refers to the square `last`. Raises MoveError, IllegalMoveError.")
         .def(
             "ki2",
@@ -375,7 +375,7 @@ void bind_position(nb::module_& m) {
                 return to_ki2(p, require_legal(p, bits_of(m)), last_square(last));
             },
             nb::arg("move"), nb::arg("last") = nb::none(),
-            "A legal move, or that of a USI text, as KI2 text: `７六歩`, `同銀右`. `last` "
+            "A legal move, given as Move or USI text, in KI2: `７六歩`, `同銀右`. `last` "
             "and errors as in kif.")
         .def(
             "parse_kif",

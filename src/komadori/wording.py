@@ -46,6 +46,14 @@ def what_is_wrong(error: Exception) -> str:
     return on_one_line(error)[:200] or type(error).__name__
 
 
+def reason_of(error: Exception) -> str:
+    """Describe an error in one line; an OSError by its file and what is wrong, without its errno."""
+    if not isinstance(error, OSError) or error.errno is None or error.strerror is None:
+        return on_one_line(error)
+    name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return on_one_line(f"{name}{error.strerror}")
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Format a number with its noun: `1 game`, `2,000 games`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -171,11 +171,11 @@ class Position:
         """
 
     def is_legal(self, move: Move | str) -> bool:
-        """Whether a move, or that of a USI text, is legal. Raises MoveError."""
+        """Whether a move, given as Move or USI text, is legal. Raises MoveError."""
 
     def gives_check(self, move: Move | str) -> bool:
         """
-        Whether a legal move, or that of a USI text, gives check. Raises MoveError, IllegalMoveError.
+        Whether a legal move, given as Move or USI text, gives check. Raises MoveError, IllegalMoveError.
         """
 
     def push(self, move: Move | str) -> None:
@@ -207,7 +207,7 @@ class Position:
 
     def csa(self, move: Move | str) -> str:
         """
-        A legal move, or that of a USI text, as CSA text: `+7776FU`. Raises MoveError, IllegalMoveError.
+        A legal move, given as Move or USI text, in CSA: `+7776FU`. Raises MoveError, IllegalMoveError.
         """
 
     def parse_csa(self, text: str) -> Move:
@@ -217,12 +217,12 @@ class Position:
 
     def kif(self, move: Move | str, last: int | None = None) -> str:
         """
-        A legal move, or that of a USI text, as KIF text: `７六歩(77)`. With an empty path, 同 refers to the square `last`. Raises MoveError, IllegalMoveError.
+        A legal move, given as Move or USI text, in KIF: `７六歩(77)`. With an empty path, 同 refers to the square `last`. Raises MoveError, IllegalMoveError.
         """
 
     def ki2(self, move: Move | str, last: int | None = None) -> str:
         """
-        A legal move, or that of a USI text, as KI2 text: `７六歩`, `同銀右`. `last` and errors as in kif.
+        A legal move, given as Move or USI text, in KI2: `７六歩`, `同銀右`. `last` and errors as in kif.
         """
 
     def parse_kif(self, text: str, last: int | None = None) -> Move:

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import itertools
 import logging
-import os
 import queue
 import re
 import socket
@@ -32,6 +31,7 @@ from komadori.arena.csa_protocol import (
 )
 from komadori.run_lock import InUseError, RunLock
 from komadori.usi.protocol import GoCommand, one_line
+from komadori.wording import reason_of
 
 if TYPE_CHECKING:
     from komadori.players import Player
@@ -278,7 +278,7 @@ class CsaClient:
             finally:
                 self._show_ended()
             if fault is not None:
-                what = one_line(self.account.hidden(_words_of(fault)))
+                what = one_line(self.account.hidden(reason_of(fault)))
                 log.warning("%s; connecting again in %.0f s", what, error_s)
                 wait_s = error_s
                 error_s = min(2.0 * error_s, BACKOFF_S[1])
@@ -463,16 +463,8 @@ class CsaClient:
             except (OSError, ValueError) as error:  # continue with the next game
                 moves = " ".join([*game.summary.moves, *game.moves])
                 self.unsaved += 1
-                what = one_line(_words_of(error))
+                what = one_line(reason_of(error))
                 log.error("%s; the game: sfen %s moves %s", what, game.summary.sfen, moves)
-
-
-def _words_of(error: Exception) -> str:
-    """What is wrong, with the file's name first, without Python's number of the error."""
-    if not isinstance(error, OSError) or error.strerror is None:
-        return str(error)
-    name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-    return f"{name}{error.strerror}"
 
 
 def file_name(game_id: str) -> str:

@@ -55,9 +55,9 @@ _HEADER = re.compile(rf"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{{0,{MAX_H
 _NO_HEADER = re.compile(r"[\s*#&|+：:▲△☗☖▼▽\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 #: A standard header with a half-width colon or a blank before it, as in files edited by hand.
 _HALF_WIDTH = re.compile(rf"({'|'.join(HEADERS)}|手合割|手番|[先後下上]手の?持駒)\s*[：:](.*)")
-#: Any header with a half-width colon: above the moves, where there are no comments without a mark.
+#: Any header with a colon of either width, above the moves, where comments have a mark.
 _EDITED = re.compile(rf"(?!まで|変化)([^\s*#&|+：:▲△☗☖▼▽\d]{{1,{MAX_HEADER}}})\s*[：:](.*)")
-#: A line that is read also if blanks precede it.
+#: Blanks before a line that is read without them.
 _INDENTED = re.compile(
     r"[ \t\u3000]+(?=[*&]|#\s*(?:KIF|KI2)|手数-|まで|変化[：:]"
     rf"|(?:{'|'.join(HEADERS)}|手合割|手番)\s*[：:])"
@@ -239,8 +239,8 @@ def _read_lines(parsed: _Parsed, lines: list[Line]) -> BadLineError | None:
         text = _text(line)
         if parsed.numbering is None:
             text = _INDENTED_UNNUMBERED.sub("", text)
-        may_edit = parsed.numbering is None and not parsed.moves
-        if may_edit and (header := _HALF_WIDTH.fullmatch(text) or _EDITED.fullmatch(text)):
+        is_above_moves = parsed.numbering is None and not parsed.moves
+        if is_above_moves and (header := _EDITED.fullmatch(text)):
             text = f"{header[1]}：{header[2]}"
         if text.startswith("手合割：") and parsed.board is None:
             parsed.handicap = line

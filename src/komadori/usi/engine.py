@@ -22,7 +22,7 @@ from komadori.usi import protocol
 from komadori.usi.loading import LoadedSearcher, SearcherSource
 from komadori.usi.options import OptionTable, ServerOptions
 from komadori.usi.protocol import GoCommand, InfoLine, UsiSyntaxError
-from komadori.wording import not_enough_memory
+from komadori.wording import not_enough_memory, reason_of
 
 if TYPE_CHECKING:
     from komadori.rules import Board
@@ -462,6 +462,4 @@ def _described(error: Exception) -> str:
     """Describe an error of loading."""
     if isinstance(error, MemoryError):
         return not_enough_memory(error)
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+    return reason_of(error)

@@ -10,7 +10,6 @@ from typing import Any
 from komadori.arena.elo import elo_from_score
 from komadori.generate.folder import FolderError, games_so_far
 from komadori.generate.loop import STAGES, Loop, LoopError, Verdict, config_from_dict
-from komadori.web.errors import reason_of
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LoopInfo, LoopReference, LoopRound, LoopStage
 from komadori.web.trainings import (
@@ -22,6 +21,7 @@ from komadori.web.trainings import (
     modified_at,
     read_json,
 )
+from komadori.wording import reason_of
 
 #: Folder per stage, inside a generation's folder.
 _STAGE_FOLDERS = {"games": "games", "relabel": "relabelled", "train": "run", "gate": "match"}

@@ -28,10 +28,11 @@ from komadori.usi.models import (
     names_network,
 )
 from komadori.usi.options import option_table
-from komadori.web.errors import RefusedError, reason_of
+from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders, printable
 from komadori.web.shapes import Engine as EngineName
 from komadori.web.shapes import ModelInfo
+from komadori.wording import reason_of
 
 #: Idle networks are evicted while more than this many are loaded.
 MAX_LOADED = 4

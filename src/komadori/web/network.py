@@ -22,11 +22,12 @@ from komadori.extras import install_line
 from komadori.inference import Evaluator, InferenceError, ModelError
 from komadori.rules import HAND_TYPES, WHITE, Board, Move, PieceType
 from komadori.web import protocol
-from komadori.web.errors import RefusedError, reason_of
+from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
 from komadori.web.models import Models
 from komadori.web.positions import read_position, turn_of
 from komadori.web.shapes import ModelInfo, PolicyMove
+from komadori.wording import reason_of
 
 #: Maximum number of checkpoints per request.
 MAX_CHECKPOINTS = 500

@@ -17,13 +17,13 @@ from komadori.usi import adapters
 from komadori.usi.client import EngineError
 from komadori.usi.models import find_model
 from komadori.usi.protocol import GoCommand
-from komadori.web.errors import RefusedError, reason_of
+from komadori.web.errors import RefusedError
 from komadori.web.folders import printable
 from komadori.web.http_shapes import HandicapInfo, Level, PlayerInfo, Players
 from komadori.web.ladders import Ladders, RatedPlayer
 from komadori.web.models import Models
 from komadori.web.shapes import ModelInfo, Opponent
-from komadori.wording import counted
+from komadori.wording import counted, reason_of
 
 #: Memory of a player's tree in MB.
 MEMORY_MB = 64

@@ -12,8 +12,9 @@ from typing import Any
 from komadori._core.alphabeta import Turns
 from komadori.search import PuctSearcher
 from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
-from komadori.web.errors import RefusedError, reason_of
+from komadori.web.errors import RefusedError
 from komadori.web.models import Engine, Models
+from komadori.wording import reason_of
 
 #: Niceness of background searches; Linux gives them a third of the CPU time of a normal thread.
 NICENESS = 5

@@ -21,7 +21,7 @@ from komadori.rules import DECLARATION_POINTS, HANDICAPS, Board
 from komadori.usi.client import EngineError
 from komadori.usi.protocol import GoCommand
 from komadori.web import protocol
-from komadori.web.errors import RefusedError, reason_of
+from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library, now
 from komadori.web.opponents import Opponents, SeatedPlayer
 from komadori.web.positions import COLOR_NAMES, read_move, read_position, turn_of
@@ -36,6 +36,7 @@ from komadori.web.shapes import (
     Shape,
     Thought,
 )
+from komadori.wording import reason_of
 
 #: Number of moves in a handicap game before the engine may resign.
 NO_RESIGNATION_PLIES = 60

@@ -29,7 +29,7 @@ from komadori.run_lock import InUseError
 from komadori.search import StopEvent
 from komadori.search.defaults import ANALYSIS_NODES
 from komadori.web import protocol, shapes
-from komadori.web.errors import INTERNAL_ERROR, RefusedError, reason_of
+from komadori.web.errors import INTERNAL_ERROR, RefusedError
 from komadori.web.library import Entry, Library, entry_of, result_of
 from komadori.web.models import Models
 from komadori.web.page_searchers import NICENESS, ThreadBudget
@@ -37,6 +37,7 @@ from komadori.web.positions import COLOR_NAMES, read_position
 from komadori.web.protocol import GameProgress
 from komadori.web.shapes import Shape
 from komadori.web.uploads import recorded_game
+from komadori.wording import reason_of
 
 #: Maximum number of concurrently running studies; others wait.
 MAX_RUNNING = 2

@@ -46,7 +46,8 @@ async function readRecord(record: Blob, name: string, title = name): Promise<Gam
   if (!games.length && !sound.length) throw damage;
   tellSkipped(title, [...(games.length ? read!.skipped : [damage.message]), ...skipped]);
   if (!games.length) return sound;
-  const whole = isKif && (await readWhole(record, name, read!.games.length));
+  const isKnown = (g: ReadGame) => sound.some(tree => isSame(tree, g));
+  const whole = isKif && !games.every(isKnown) && (await readWhole(record, name, read!.games.length));
   let next = 0; // the first of the sound games that isn't used
   return games.map((g, i) => {
     const at = sound.findIndex((tree, j) => j >= next && isSame(tree, g));
