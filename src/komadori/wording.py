@@ -47,7 +47,7 @@ def what_is_wrong(error: Exception) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Describe an error in one line; an OSError by its file and what is wrong, without its errno."""
+    """Describe an error in one line; an OSError by its file and reason, without its errno."""
     if not isinstance(error, OSError) or error.errno is None or error.strerror is None:
         return on_one_line(error)
     name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
