@@ -64,6 +64,24 @@ def test_the_model_is_written_with_its_full_path(
     assert str(tmp_path / "net.onnx") in shlex.split(script.read_text().splitlines()[-1])
 
 
+def test_a_book_that_cannot_be_read_is_found_before_a_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("junk.db").write_text("junk")
+    for book in ("none.db", "junk.db"):
+        options = ["--option", "OwnBook=true", "--option", f"Book_File={book}"]
+        done = CliRunner().invoke(command, ["--player", "material", *options])
+        assert done.exit_code == 1
+        (line,) = done.output.splitlines()
+        assert "the engine wouldn't start: " in line
+        assert book in line
+    assert [p.name for p in tmp_path.iterdir()] == ["junk.db"]
+    unused = ["--option", "OwnBook=false", "--option", "Book_File=none.db"]
+    done = CliRunner().invoke(command, ["--player", "material", *unused])
+    assert done.exit_code == 0, done.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "name", "own"),
     [

@@ -55,9 +55,9 @@ def command(
 
     GUIs start an engine's file without arguments, in that file's folder. The launcher starts this
     installation of komadori with MODEL (default: the strongest player of the package) and the
-    options. It contains full paths, so it can be moved, but the files it names can't. The model is
-    loaded once now, to detect errors. Models and books that a GUI names without a path are first
-    looked up in the launcher's folder.
+    options. It contains full paths, so it can be moved, but the files it names can't. The model and
+    the book are loaded once now, to detect errors. Models and books that a GUI names without a path
+    are first looked up in the launcher's folder.
     """
     from komadori.usi.options import option_table
 
@@ -108,13 +108,18 @@ def _preset(table: OptionTable, name: str, value: str) -> None:
 
 
 def _check_loads(player: str, table: OptionTable, target: Path) -> None:
-    """Load the searcher as the launcher will, to detect a broken model now."""
+    """Load the searcher and the book as the launcher will, to detect broken files now."""
     from komadori.players.searchers import SearcherBuilder
+    from komadori.usi.book import Book
+    from komadori.usi.options import ServerOptions
 
     previous = os.environ.get(LAUNCHER_FOLDER)
     os.environ[LAUNCHER_FOLDER] = os.path.dirname(os.path.realpath(target))  # noqa: PTH120
     builder = SearcherBuilder(player)
+    server = table.group(ServerOptions)
     try:
+        if server.own_book and server.book_file:
+            Book.find(server.book_file)
         builder.build(table).close()
     except (OSError, ValueError, RuntimeError, MemoryError) as error:
         raise click.ClickException(f"the engine wouldn't start: {error}") from error
