@@ -206,6 +206,24 @@ def test_lines_of_an_opening_file(line: str, expected: Opening | None) -> None:
     assert got == (expected or Opening("8k/9/9/9/9/9/9/9/K8 w G 5", ("1a1b",)))
 
 
+def test_an_opening_has_one_value() -> None:
+    assert Opening("startpos", ["7g7f"]) == Opening(moves=("7g7f",))  # type: ignore[arg-type]
+
+
+def test_a_match_of_listed_opening_moves_resumes(tmp_path: Path) -> None:
+    openings = [Opening("startpos", ["7g7f", "3c3d"])]  # type: ignore[arg-type]
+    for games in (2, 4):
+        conditions = Conditions(max_plies=4)
+        result = arena.play_match(
+            *("random", "random"),
+            games=games,
+            openings=openings,
+            conditions=conditions,
+            out=tmp_path,
+        )
+        assert len(result.games) == games
+
+
 def test_opening_file_names_the_bad_line(tmp_path: Path) -> None:
     path = tmp_path / "book.sfen"
     path.write_text("# a comment\n\nstartpos moves 7g7f\nstartpos moves 7g7f 7g7f\n")

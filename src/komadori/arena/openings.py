@@ -30,10 +30,18 @@ class OpeningError(ValueError):
 
 @dataclass(frozen=True)
 class Opening:
-    """A start position (SFEN) and the moves played from it before the players take over."""
+    """A start position (SFEN or `startpos`) and the moves played from it before the players take
+    over."""
 
     sfen: str = STARTPOS
     moves: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # One opening has one value: a resumed match compares openings.
+        if self.sfen == "startpos":
+            object.__setattr__(self, "sfen", STARTPOS)
+        if isinstance(self.moves, list):
+            object.__setattr__(self, "moves", tuple(self.moves))
 
     def board(self) -> Board:
         """Return the position after the moves. Raises ValueError for illegal moves."""
