@@ -1030,6 +1030,53 @@ def test_games_that_are_indented_as_a_whole_are_read(
     assert list(games) == [game, game]
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_truncated_jkf_keeps_the_moves_before_its_end(indent: int | None, tmp_path: Path) -> None:
+    game = with_variations(random_game(3, plies=9), 3, depth=1)
+    game.end, game.winner = End.TIME_UP, Winner.WHITE if game.final_board().turn else Winner.BLACK
+    document = json.loads(_jkf(game, tmp_path))
+    text = json.dumps(document, indent=indent)
+    path = tmp_path / "a.jkf"
+    path.write_text(text)
+    (whole,) = read_games(path)
+    kept: set[int] = set()
+    for cut in range(1, len(text) - 1, 7):
+        path.write_text(f"{text[:cut]}\n{text}\n")  # as where a writer was ended and began again
+        *damaged, after = read_games(path)
+        assert after == whole
+        for part in damaged:
+            kept.add(len(part))
+            assert part.usi_moves() == whole.usi_moves()[: len(part)]
+            if len(part) < len(whole):
+                assert (part.winner, part.end) == (Winner.UNKNOWN, End.UNKNOWN)
+        (skipped,) = read_games(path).skipped
+        # after a comma the next game stands where a move is due
+        assert skipped.reason.startswith(("not JSON: ", f"ply {max(kept, default=0) + 1}: "))
+        assert skipped.reason.endswith("; the moves before it are kept") == bool(damaged)
+    assert kept == set(range(1, len(whole) + 1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"moves": [{}, {"comments": ["a"]}, ',
+        '{"moves": {"a": [',
+        '{"header": {"a": "b"}, "moves"',
+        "{moves: [",
+        "{",
+        '{"moves": [{"move": ' + "[" * 200_000,
+        '{"moves": [{}, {"move": 5}, {',
+    ],
+)
+def test_damaged_jkf_without_a_move_is_reported(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jkf"
+    path.write_text(text)
+    with pytest.raises(
+        RecordError, match=r"a\.jkf: byte 0: (not JSON|invalid JKF|ply 1|not a move)"
+    ):
+        read_games(path)
+
+
 @pytest.mark.parametrize("name", ["mve", "time", "Special"])
 @pytest.mark.parametrize("at", [2, 9, 10])
 def test_an_entry_of_jkf_without_a_move_or_an_end_is_reported(

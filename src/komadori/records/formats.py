@@ -195,15 +195,16 @@ def _read_jkf(data: Data, path: Path) -> Iterator[Chunk]:
         raise RecordError(f"{path}: more than {JKF_BYTES >> 20} MB of JSON; split it")
     text, size_of = decode_exactly(data.tobytes())
     offset = reached = 0
-    for at, document in jkf.documents(text):
+    for at, document, damage in jkf.documents(text):
         offset += size_of(text[reached:at])
         reached = at
         try:
-            if isinstance(document, RecordError):
-                raise document
+            if damage is not None and not document:
+                raise damage
             game, fault = jkf.read_game(document)
+            fault = fault or damage
         except (RecordError, RulesError) as error:
-            end = offset + size_of(document) if isinstance(document, str) else len(data)
+            end = len(data) if damage is not None else offset + size_of(document)
             yield Chunk([], [Skipped(path, offset, end, offset, str(error))], end)
         else:
             game.source = Source(path, offset)

@@ -74,6 +74,8 @@ _RULINGS = {
     "反則": End.ILLEGAL_MOVE,
     "入玉": End.DECLARATION,
 }
+#: What stands between the keys and values of JSON.
+_BETWEEN_ITEMS = re.compile(r"[\s,:]*")
 _FIELDS = {
     "event": "event",
     "site": "site",
@@ -87,11 +89,12 @@ _FIELDS = {
 _NAMES = {"time_limit": "持ち時間", "opening": "戦型"}
 
 
-def documents(text: str) -> Iterator[tuple[int, str | RecordError]]:
+def documents(text: str) -> Iterator[tuple[int, str, RecordError | None]]:
     """Split a text into games: one object, an array of objects, or consecutive objects.
 
-    Yields the offset of each (in characters) and its JSON, or the error there; reading continues at
-    the next line that begins an object.
+    Yields the offset of each (in characters), its JSON and the error there. A damaged or truncated
+    object gives what is before the damage, or an empty text if no move is; reading continues at the
+    next line that begins an object.
     """
     decoder = json.JSONDecoder()
     at = 0
@@ -105,17 +108,53 @@ def documents(text: str) -> Iterator[tuple[int, str | RecordError]]:
         except (ValueError, RecursionError) as error:
             is_number = not isinstance(error, (json.JSONDecodeError, RecursionError))
             reason = "a number with too many digits" if is_number else error
-            yield at, RecordError(f"not JSON: {reason}")
+            sound = _sound_part(text, at)
+            kept = "; the moves before it are kept" if sound else ""
+            yield at, sound, RecordError(f"not JSON: {reason}{kept}")
             following = text.find("\n{", at)
             if following < 0:
                 return
             at = following + 1
             continue
         if isinstance(value, dict) and isinstance(value.get("moves"), list):
-            yield at, text[at:end]
+            yield at, text[at:end], None
         else:  # any other JSON would be read as a game without moves
-            yield at, RecordError("not JKF: no list of moves")
+            yield at, "", RecordError("not JKF: no list of moves")
         at = end
+
+
+def _sound_part(text: str, at: int) -> str:
+    """The JSON of a damaged object up to the entry of its moves, or the value, with the damage;
+    empty if no move is before it."""
+    decoder = json.JSONDecoder()
+    table: dict[str, Any] = {}
+    entries: list[Any] = []
+    try:
+        while text[(at := _next_item(text, at + 1)) : at + 1] == '"':
+            key, at = decoder.raw_decode(text, at)
+            at = _next_item(text, at)
+            if key != "moves" or text[at : at + 1] != "[":
+                table[key], at = decoder.raw_decode(text, at)
+                at -= 1
+                continue
+            table[key] = entries = []
+            at = _next_item(text, at + 1)
+            while at < len(text) and text[at] != "]":
+                entry, at = decoder.raw_decode(text, at)
+                entries.append(entry)
+                at = _next_item(text, at)
+    except (ValueError, RecursionError):
+        pass
+    has_move = any(isinstance(entry, dict) and "move" in entry for entry in entries)
+    try:
+        return json.dumps(table) if has_move else ""
+    except RecursionError:
+        return ""
+
+
+def _next_item(text: str, at: int) -> int:
+    match = _BETWEEN_ITEMS.match(text, at)
+    return at if match is None else match.end()
 
 
 def read_game(document: str) -> tuple[Game, RecordError | None]:
