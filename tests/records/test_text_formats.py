@@ -139,9 +139,10 @@ def test_the_turn_below_a_diagram(tmp_path: Path, program: str, turn: str) -> No
     (game,) = read_games(path)
     assert (game.initial_sfen, game.headers) == (board.sfen(), {})
     move = next(iter(board.legal_moves))
-    path.write_text(f"{diagram}\n手数----指手--\n   1 {board.kif(move)}\n", encoding="utf-8")
-    (game,) = read_games(path)
-    assert (game.initial_sfen, game.usi_moves()) == (board.sfen(), [move.usi()])
+    for heading in ("手数----指手--", "手数----"):
+        path.write_text(f"{diagram}\n{heading}\n   1 {board.kif(move)}\n", encoding="utf-8")
+        (game,) = read_games(path)
+        assert (game.initial_sfen, game.usi_moves()) == (board.sfen(), [move.usi()])
 
 
 @pytest.mark.parametrize(
@@ -1096,7 +1097,7 @@ def test_an_entry_of_jkf_without_a_move_or_an_end_is_reported(
     assert skipped.reason.startswith(f"ply {at}: neither a move nor an end: '{name}'")
 
 
-@pytest.mark.parametrize("at", [3, 9, 10])
+@pytest.mark.parametrize("at", [1, 3, 9, 10])
 def test_a_move_of_jkf_after_the_end_is_reported(at: int, tmp_path: Path) -> None:
     game = random_game(3, plies=9)
     document = json.loads(_jkf(game, tmp_path))
@@ -1108,6 +1109,31 @@ def test_a_move_of_jkf_after_the_end_is_reported(at: int, tmp_path: Path) -> Non
     assert games[0].end == End.RESIGN
     (skipped,) = games.skipped
     assert skipped.reason == f"a move after the end: the game ends after {at - 1} moves"
+
+
+@pytest.mark.parametrize("at", [3, 9])
+def test_an_end_in_the_entry_of_a_move_of_jkf_comes_after_the_move(at: int, tmp_path: Path) -> None:
+    """rsshogi drops it."""
+    game = random_game(3, plies=9)
+    document = json.loads(_jkf(game, tmp_path))
+    document["moves"] = document["moves"][:10]
+    document["moves"][at]["special"] = "TORYO"
+    (tmp_path / "a.jkf").write_text(json.dumps(document))
+    games = read_games(tmp_path / "a.jkf")
+    assert games[0].usi_moves() == game.usi_moves()[:at]
+    assert games[0].end == End.RESIGN
+    reasons = [skipped.reason for skipped in games.skipped]
+    assert reasons == [f"a move after the end: the game ends after {at} moves"][: 9 - at]
+
+
+def test_an_end_before_the_first_move_of_jkf_is_reported(tmp_path: Path) -> None:
+    document = json.loads(_jkf(random_game(3, plies=9), tmp_path))
+    document["moves"][0]["special"] = "TORYO"
+    (tmp_path / "a.jkf").write_text(json.dumps(document))
+    games = read_games(tmp_path / "a.jkf")
+    assert len(games[0]) == 0
+    (skipped,) = games.skipped
+    assert skipped.reason == "a move after the end: the game ends after 0 moves"
 
 
 def test_a_position_without_data_in_jkf_is_not_the_usual_one() -> None:
@@ -1414,7 +1440,9 @@ def test_null_in_jkf_is_no_end(tmp_path: Path) -> None:
     ]
     entries = [{**move, "special": None, "comments": [str(ply)]} for ply, move in enumerate(moves)]
     path = tmp_path / "a.jkf"
-    path.write_text(json.dumps({"header": {}, "moves": [{}, *entries]}), encoding="utf-8")
+    first = {"comments": None}
+    document = {"header": {}, "initial": None, "moves": [first, *entries]}
+    path.write_text(json.dumps(document), encoding="utf-8")
     (game,) = read_games(path)
     assert (game.usi_moves(), game.comments) == (["7g7f", "3c3d"], {1: "0", 2: "1"})
 

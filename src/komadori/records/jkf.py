@@ -177,6 +177,8 @@ def _read(
     initial = written.get("initial")
     if isinstance(initial, dict) and initial.get("preset") == "OTHER" and "data" not in initial:
         raise RecordError("the initial position is OTHER, without its data")  # not the usual one
+    written = {key: value for key, value in written.items() if value is not None}
+    written["moves"] = list(_with_own_ends(written["moves"]))
     record, read, fault = _record_of(written)
     entries = written["moves"][:read]
     fault = _after_the_end(entries) or fault
@@ -250,7 +252,17 @@ def _try_record(written: dict[str, Any], count: int) -> rs.Record | RecordError:
 def _without_forks(entry: Any) -> Any:
     if not isinstance(entry, dict):
         raise RecordError(f"not a move: {str(entry)[:24]!r}")
-    return {key: value for key, value in entry.items() if key != "forks"}
+    return {key: value for key, value in entry.items() if key != "forks" and value is not None}
+
+
+def _with_own_ends(entries: list[Any]) -> Iterator[Any]:
+    """Give an end in the entry of a move an entry of its own: rsshogi would drop it."""
+    for entry in entries:
+        if isinstance(entry, dict) and "move" in entry and entry.get("special") is not None:
+            yield {key: value for key, value in entry.items() if key != "special"}
+            yield {"special": entry["special"]}
+        else:
+            yield entry
 
 
 def _check_entries(entries: list[dict[str, Any]]) -> None:
@@ -267,7 +279,7 @@ def _check_entries(entries: list[dict[str, Any]]) -> None:
 def _after_the_end(entries: list[dict[str, Any]]) -> RecordError | None:
     """The error of moves after the end of a game, which rsshogi doesn't read."""
     has_ended = False
-    for ply, entry in _numbered(entries):
+    for ply, entry in [(0, entry) for entry in entries[:1]] + list(_numbered(entries)):
         if has_ended and "move" in entry:
             return RecordError(f"a move after the end: the game ends after {counted(ply, 'move')}")
         has_ended = has_ended or ("move" not in entry and entry.get("special") is not None)

@@ -434,8 +434,8 @@ def _initial_sfen(lines: list[str]) -> str:
         return HANDICAPS["even"].sfen
     if ranks != 9:
         raise RecordError(f"a diagram of {ranks} ranks")
-    # How many moves came before, and the last of them, say nothing about the position.
-    shown = [line for line in lines if not line.startswith(("手数＝", "手数="))]
+    # The heading of the moves, or how many came before, says nothing about the position.
+    shown = [line for line in lines if not line.startswith("手数")]
     first = next(i for i, line in enumerate(shown) if line.startswith("|"))
     diagram = "\n".join([*shown[:first], FILES, *shown[first:]])
     diagram = _HELD.sub(lambda line: _COUNT.sub(_in_kanji, line[0]), diagram)
