@@ -538,6 +538,27 @@ def test_positions_in_the_browser_are_the_rules_own(tmp_path: Path) -> None:
     assert f"0 wrong of {sum(len(game) for game in games)}" in dom(path)
 
 
+def test_comments_are_shown_without_analyses(analysed: AnalysedGame) -> None:
+    earlier = "*解析 0 ○ 候補1 時間 00:01.0 深さ 9 ノード数 12 評価値 -900 読み筋 △８四歩(83)"
+    players = "*評価値=50\n*読み筋=△８四歩(83)"
+    game = replace(
+        analysed.game,
+        comments={
+            0: "*Engines 0 Gikou 2",
+            1: f"{earlier}\n先手の得意形。",
+            2: "#評価値=-40\n#読み筋=▲２六歩(27)\nkomadori: mistake, 12.0 points lost, 50% -> 38%",
+            3: f"{players}\n交換。",
+            4: f"{earlier}\n{players}",
+        },
+    )
+    own = page_data([replace(analysed, game=game)], "t")["games"][0]["comments"]
+    assert own == {"1": "先手の得意形。", "3": f"{players}\n交換。", "4": players}
+    said = from_comments(game)
+    assert said is not None
+    shown = page_data([said], "t")["games"][0]["comments"]
+    assert shown == {"1": "先手の得意形。", "3": "交換。", "4": players}
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_names_of_phases_do_not_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from komadori.analysis.comments import annotated
+from komadori.analysis.comments import annotated, without_analysis, without_scores
 from komadori.analysis.games import (
     GRADES,
     LOSS_BINS,
@@ -106,7 +106,7 @@ def game_data(analysed: AnalysedGame, strength: Strength | None = None) -> dict[
         "ki2": in_ki2(start, usi),
         "west": in_western(start, usi),
         "times": _times(game),
-        "comments": {str(ply): text for ply, text in game.comments.items()},
+        "comments": _comments(analysed),
         "rates": [_rounded(analysed.black_win_rate(ply)) for ply in range(len(game) + 1)],
         "losses": [_rounded_down(loss) for loss in analysed.losses],
         "marks": [None if grade is None else GRADES.index(grade) for grade in grades],
@@ -133,6 +133,18 @@ def _times(game: Game) -> list[int | None]:
     """The milliseconds spent on each move. Programs that don't know them write 0 for every move."""
     known = bool((game.times_ms > 0).any())
     return [int(ms) if known and ms != NO_TIME else None for ms in game.times_ms]
+
+
+def _comments(analysed: AnalysedGame) -> dict[str, str]:
+    """The comments by ply, without earlier analyses and without scores shown on the page."""
+    texts = {}
+    for ply, text in analysed.game.comments.items():
+        rest = without_analysis(text)
+        if analysed.is_of_record and rest == text:  # its players' score is the one shown
+            rest = without_scores(text)
+        if rest:
+            texts[str(ply)] = rest
+    return texts
 
 
 def _head(analysed: AnalysedGame) -> dict[str, Any]:
