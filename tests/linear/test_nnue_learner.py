@@ -407,7 +407,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert NnueWeights.load(tmp_path / "run" / "nn.bin").core().architecture == "k-p"
     again = CliRunner().invoke(command, [*arguments, *options])
     assert again.exit_code == 1
-    assert "holds a run already" in again.output
+    assert "holds a run already; resume it (--resume)" in again.output.replace("\n", " ")
 
 
 def test_wrong_initial_weights_are_refused_before_the_data_is_read(tmp_path: Path) -> None:

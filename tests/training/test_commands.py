@@ -164,7 +164,7 @@ def test_errors_are_one_line(run, folder):
             (tiny, "--data", sample, "--set", "loss.distill_weight=0.9"),
             "no effect without loss.distill_from",
         ),
-        (1, (tiny, "--data", sample, "--out", folder / "run"), "holds a run already"),
+        (1, (tiny, "--data", sample, "--out", folder / "run"), "resume it (--resume)"),
         (
             1,
             (tiny, "--data", sample, "--set", "device.device=cuda:77"),

@@ -56,7 +56,9 @@ def check_run_folder(path: Path, *, resume: bool) -> None:
         raise ValueError(f"{path}: nothing to resume") from missing
     if is_begun and not resume:
         check_free(path)
-        raise ValueError(f"{path}: holds a run already; resume it or choose another folder")
+        raise ValueError(
+            f"{path}: holds a run already; resume it (--resume) or choose another folder (--out)"
+        )
     if not resume and (other := _file_of_others(path)):
         raise ValueError(f"{path}: holds {other} of something else; choose another folder")
     check_writable(path)

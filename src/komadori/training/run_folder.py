@@ -41,7 +41,10 @@ class RunFolder:
             missing = None if path.exists() else no_such_file(path)
             raise TrainingError(f"{path}: nothing to resume: no checkpoint there") from missing
         if not resume and self._restored is not None:
-            raise TrainingError(f"{path}: holds a run already; resume it or choose another")
+            raise TrainingError(
+                f"{path}: holds a run already; resume it (--resume) or choose another folder "
+                "(--out)"
+            )
         if not resume and (path / "run.json").exists():  # its log would be replaced
             raise TrainingError(f"{path}: holds a run of komadori linear; choose another folder")
         if not resume and (other := _file_of_others(path)):
