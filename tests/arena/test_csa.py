@@ -324,7 +324,7 @@ def test_a_result_before_the_game_does_not_end_it(monkeypatch: pytest.MonkeyPatc
     )  # fmt: skip
     account = CsaAccount("127.0.0.1", "one", "x", server.port)
     (game,) = CsaClient(account, make("random?seed=1")).play(1, StopAtFirstError())
-    assert game.outcome == "unknown"
+    assert (game.outcome, game.reason) == ("unknown", "CHUDAN")
 
 
 @pytest.mark.usefixtures("quick")

@@ -381,6 +381,8 @@ class CsaClient:
                 raise illegal or error from None
             if line in _OUTCOMES:
                 game.outcome = _OUTCOMES[line]
+                if line == "#CHUDAN":  # a reason as well
+                    game.reason = game.reason or "CHUDAN"
                 return
             if line.startswith("#"):
                 game.reason = one_line(self.account.hidden(line[1:]), 40)
