@@ -308,7 +308,14 @@ def test_without_ray_nothing_is_made(
         ("match random random --adjudicate 0/0", "at least one move of each side"),
         ("match random random --sprt 5 0", "--sprt: elo0 must be below elo1"),
         ("match random random --records kif", "--records needs --out"),
-        ("match random random --records foo -o m", "no record format has the suffix '.foo'"),
+        (
+            "match random random --records foo -o m",
+            "Error: --records foo: no record format has the suffix '.foo'",
+        ),
+        (
+            "match random random --records games/a.kif -o m",
+            "Error: --records games/a.kif: a suffix is expected, such as kif, not a path",
+        ),
         ("match random nosuch:x", "'nosuch:x' is no player"),
         ("match random alphabeta?depth=1&", "options after the ? are NAME=VALUE, separated by &"),
         ("match random alphabeta?Eval=a/b.bin&x", "options after the ? are NAME=VALUE"),

@@ -98,7 +98,13 @@ def check_record_suffix(suffix: str) -> None:
     """Raise ValueError unless games can be written to a file of that suffix."""
     from komadori.records import GameWriter
 
-    GameWriter(Path(f"game.{suffix}"))
+    path = Path(f"game.{suffix}")
+    if path.name != f"game.{suffix}":
+        raise ValueError("a suffix is expected, such as kif, not a path")
+    try:
+        GameWriter(path)
+    except ValueError as error:
+        raise ValueError(str(error).removeprefix(f"{path}: ")) from error
 
 
 #: The reasons' names in `komadori.records`.

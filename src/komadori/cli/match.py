@@ -91,10 +91,13 @@ def command(
     try:
         for spec in (a, b):
             PlayerSpec.parse(spec)
-        for suffix in records:
-            check_record_suffix(suffix)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    for suffix in records:
+        try:
+            check_record_suffix(suffix)
+        except ValueError as error:
+            raise click.UsageError(f"--records {suffix}: {error}") from error
     try:
         test = arena.Sprt(*sprt) if sprt else None
     except ValueError as error:
