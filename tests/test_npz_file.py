@@ -38,3 +38,16 @@ def test_an_array_larger_than_allowed_is_not_unpacked(tmp_path: Path) -> None:
         pytest.raises(ValueError, match="a: larger than 100 bytes"),
     ):
         read_array(file, "a", 100)
+
+
+def test_a_lost_block_is_damage_and_no_error_of_the_disk(tmp_path: Path) -> None:
+    """The file's directory then leads to before its start."""
+    path = tmp_path / "a.npz"
+    np.savez(path, a=WANTED, b=OTHER)
+    content = path.read_bytes()
+    path.write_bytes(content[:1000] + content[1100:])
+    with (
+        np.load(path, allow_pickle=False) as file,
+        pytest.raises(ValueError, match="a: outside the file"),
+    ):
+        read_array(file, "a", 100)

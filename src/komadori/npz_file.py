@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 from typing import Any
 
@@ -16,10 +17,15 @@ def read_array(file: Any, name: str, max_bytes: int) -> NDArray[Any]:
     and zipfile raise for a damaged file.
     """
     member_name = f"{name}.npy"  # by `name` alone numpy prefers a member without the suffix
-    with file.zip.open(member_name) as member:
-        if np.lib.format.read_magic(member) != (1, 0):  # others have headers of up to 4 GB
-            raise ValueError(f"{name}: another version of the array format")
-        shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+    try:
+        with file.zip.open(member_name) as member:
+            if np.lib.format.read_magic(member) != (1, 0):  # others have headers of up to 4 GB
+                raise ValueError(f"{name}: another version of the array format")
+            shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # a seek to before the file, where its directory points
+            raise ValueError(f"{name}: outside the file") from error
+        raise
     if math.prod(shape) * dtype.itemsize > max_bytes:
         raise ValueError(f"{name}: larger than {max_bytes:,} bytes")
     array: NDArray[Any] = file[member_name]
