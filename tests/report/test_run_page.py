@@ -1,5 +1,6 @@
 """The page of a run: its counts against plain counts, and its contents."""
 
+import math
 import os
 import shutil
 import subprocess
@@ -170,6 +171,13 @@ def test_curves_are_the_log(run):
     train = [e for e in run.history if e["kind"] == "train"]
     assert list(plots["policy-loss"].curves[0].y) == [e["policy_loss"] for e in train]
     assert plot_png(plots["rate"])[:4] == b"\x89PNG"
+
+
+def test_damaged_numbers_of_a_log_are_left_out_of_the_curves(run):
+    train = [e for e in run.history if e["kind"] == "train"]
+    damaged = [{**train[0], "policy_loss": value} for value in ("1", [], math.inf, math.nan)]
+    plots = run_page.curves([*damaged, *run.history])
+    assert list(plots["policy-loss"].curves[0].y) == [e["policy_loss"] for e in train]
 
 
 def test_errors_are_one_line(tmp_path, run):

@@ -142,6 +142,21 @@ def test_a_resumed_log_has_each_test_once(tmp_path, encoder, samples):
     assert [e["step"] for e in rest.history if e["kind"] == "test"] == [4, 5, 8, 12]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [b"\xff\xfe\n", b'{"kind": "train"}\n', b'{"step": 1}\n', b'{"kind": "test", "step": 2}\n'],
+)
+def test_damaged_lines_of_a_log_are_left_out(tmp_path, encoder, samples, line):
+    calls = iter(range(100))
+    part = run(tmp_path / "run", make_config(), encoder, samples, stop=lambda: next(calls) == 4)
+    log = tmp_path / "run" / "log.jsonl"
+    log.write_bytes(line + log.read_bytes())
+    assert training.read_log(tmp_path / "run") == part.history
+    rest = run(tmp_path / "run", make_config(), encoder, samples, resume=True)
+    assert [e["step"] for e in rest.history if e["kind"] == "test"] == [4, 8, 12]
+    assert line not in log.read_bytes()
+
+
 def test_ruined_weights_do_not_become_a_checkpoint(tmp_path, encoder, samples):
     schedule = {"kind": "step", "drops": [0.5], "factor": 1e38, "warmup_steps": 0}
     loop = {"checkpoint_every": 1, "keep": 1, "evaluate_every": 0}

@@ -140,7 +140,7 @@ def curves(history: Sequence[dict[str, Any]]) -> dict[str, Plot]:
     test = [e for e in history if e["kind"] == "test"]
 
     def curve(label: str, entries: list[dict[str, Any]], key: str) -> Curve:
-        known = [e for e in entries if e.get(key) is not None]
+        known = _known(entries, key)
         return Curve(label, [e["samples"] for e in known], [e[key] for e in known])
 
     def both(key: str) -> list[Curve]:
@@ -316,9 +316,14 @@ def _facts(
     return facts
 
 
+def _known(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    """The entries with a finite number there: others are null or damaged."""
+    return [e for e in entries if isinstance(e.get(key), int | float) and math.isfinite(e[key])]
+
+
 def _thinned(entries: list[dict[str, Any]], key: str, most: int = 300) -> list[dict[str, Any]]:
     """Reduce to at most `most` points, each the mean of its neighbours."""
-    known = [e for e in entries if e.get(key) is not None]
+    known = _known(entries, key)
     step = math.ceil(len(known) / most) if known else 1
     groups = [known[i : i + step] for i in range(0, len(known), step)]
     return [{**g[-1], key: sum(e[key] for e in g) / len(g)} for g in groups]

@@ -101,12 +101,20 @@ class RunLog:
 def read_log(run_dir: Path) -> list[dict[str, Any]]:
     """The entries of a run's log, without an unfinished last line and damaged lines."""
     entries = []
-    for line in (run_dir / LOG_FILE).read_text(encoding="utf-8").splitlines():
+    for line in (run_dir / LOG_FILE).read_bytes().splitlines():
         try:
-            entries.append(parse_table(line))
+            entry = parse_table(line)
         except ValueError:
             continue
+        if _has_keys(entry):
+            entries.append(entry)
     return entries
+
+
+def _has_keys(entry: dict[str, Any]) -> bool:
+    kind = entry.get("kind")
+    has_samples = type(entry.get("samples")) is int or kind not in ("train", "test")
+    return type(kind) is str and type(entry.get("step")) is int and has_samples
 
 
 def _plain(value: Any) -> Any:
