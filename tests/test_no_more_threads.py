@@ -217,3 +217,35 @@ def test_a_lack_of_memory_in_a_thread_is_one_line(megabytes: int, tmp_path: Path
     assert "ABORT" not in done.stderr
     assert "Traceback" not in done.stderr
     assert "a bug in komadori" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "printed"),
+    [
+        (["perft", "2"], 1, "Error: the system gives no more threads"),
+        (["usi"], 1, "info string error: the system gives no more threads"),
+    ],
+)
+def test_a_command_that_begins_without_threads(
+    arguments: list[str], status: int, printed: str
+) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c"),
+            f"""{STARVE}
+import sys
+from komadori.cli import main
+import komadori.cli._group, komadori.cli.perft, komadori.cli.usi, komadori.rules
+starve()
+sys.argv = ["komadori", *{arguments!r}]
+main()
+""",
+        ],
+        preexec_fn=_small_memory_of_threads,
+        input="isready\nquit\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    (line,) = (done.stdout + done.stderr).splitlines()
+    assert (done.returncode, line[: len(printed)]) == (status, printed)

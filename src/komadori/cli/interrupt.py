@@ -90,8 +90,14 @@ def install() -> None:
             signal.signal(number, _interrupt)
     reader, writer = socket.socketpair()
     writer.setblocking(False)
-    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(reader, writer), name="signals", daemon=True).start()
+    watch = threading.Thread(target=_watch, args=(reader, writer), name="signals", daemon=True)
+    try:
+        watch.start()
+    except RuntimeError:  # no more threads: the handlers alone must do
+        reader.close()
+        writer.close()
+    else:
+        signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
 
 
 def finish() -> None:

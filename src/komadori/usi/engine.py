@@ -84,7 +84,11 @@ class UsiServer:
         Returns the exit status.
         """
         worker = threading.Thread(target=self._work, name="usi worker", daemon=True)
-        worker.start()
+        try:
+            worker.start()
+        except RuntimeError:
+            self._say("error: the system gives no more threads")
+            return 1
         shutdown_s = INTERRUPTED_SHUTDOWN_S
         try:
             while not self._is_closed.is_set():
