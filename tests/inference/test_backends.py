@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -286,6 +287,31 @@ def test_onnxruntime_needs_a_free_batch(model: Path, tmp_path: Path) -> None:
         load(tmp_path / "fixed.onnx", backend="onnxruntime")
     openvino = load(tmp_path / "fixed.onnx", backend="openvino", max_batch=8)
     assert evaluate(openvino, *planes(3))[1].shape == (3,)
+
+
+def test_an_unknown_table_of_a_model_folder_is_an_error_that_names_the_card(tmp_path: Path) -> None:
+    nets = pytest.importorskip("komadori.nets")
+    config, interface = nets.parse("resnet1x8"), nets.Interface(((62, 9, 9), (57, 9, 9)), 2187)
+    network = nets.build(config, interface)
+    for features, labels in (("nope", "2187"), ("dlshogi", "nope")):
+        card = nets.ModelCard(config, features, labels, interface, eval_coef=600.0)
+        nets.save_model(tmp_path, network, card)
+        with pytest.raises(ModelError, match=r"model\.json: no .* 'nope'"):
+            load(tmp_path)
+
+
+@pytest.mark.parametrize("version", [1 << 20, 1 << 31, 1 << 62])
+def test_an_operator_set_of_the_far_future_is_an_error_at_once(
+    model: Path, tmp_path: Path, version: int
+) -> None:
+    """OpenVINO would try each one down from it, for hours."""
+    proto = onnx.load(model)
+    proto.opset_import[0].version = version
+    onnx.save(proto, tmp_path / "new.onnx")
+    begun = time.process_time()
+    with pytest.raises(ModelError, match=rf"new\.onnx: operator set {version:,}; at most 1,000"):
+        load(tmp_path / "new.onnx", backend="openvino")
+    assert time.process_time() - begun < 5.0
 
 
 @pytest.mark.parametrize(

@@ -1,38 +1,50 @@
-"""Reads the metadata of an ONNX file without the onnx package.
+"""Reads the metadata and the operator sets of an ONNX file without the onnx package.
 
 Only the top level of the protobuf message is parsed; the graph, nearly all of the file, is skipped.
-Format: onnx.proto, ModelProto.metadata_props (field 14).
+Format: onnx.proto, ModelProto.metadata_props (field 14) and opset_import (field 8).
 """
 
 from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-_METADATA_PROPS = 14
+_METADATA_PROPS, _OPSET_IMPORT = 14, 8
 _KEY, _VALUE = 1, 2
+_VERSION = 2
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
-#: The longest metadata entry that is read.
+#: The longest entry that is read.
 _LARGEST_ENTRY = 16 << 20
 
 
 def read_metadata(path: Path) -> dict[str, str]:
     """Read metadata_props; {} if the file is no ONNX file or damaged."""
-    found: dict[str, str] = {}
     try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            while file.tell() < size:
-                field, entry = _next_field(file, size, _METADATA_PROPS)
-                if field == _METADATA_PROPS and entry:
-                    key, value = _string_entry(entry)
-                    found[key] = value
+        return dict(_string_entry(entry) for entry in _entries(path, _METADATA_PROPS))
     except (OSError, ValueError):
         return {}
-    return found
+
+
+def opset_versions(path: Path) -> list[int]:
+    """The versions in opset_import; [] if the file is no ONNX file or damaged."""
+    try:
+        return [_opset_version(entry) for entry in _entries(path, _OPSET_IMPORT)]
+    except (OSError, ValueError):
+        return []
+
+
+def _entries(path: Path, wanted: int) -> Iterator[bytes]:
+    """The bytes of each field of this number."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        while file.tell() < size:
+            field, entry = _next_field(file, size, wanted)
+            if field == wanted and entry:
+                yield entry
 
 
 def _next_field(file: BinaryIO, size: int, wanted: int) -> tuple[int, bytes]:
@@ -65,6 +77,21 @@ def _varint(file: BinaryIO) -> int:
         if byte[0] < 0x80:
             return value
     raise ValueError("a number of more than 64 bits")
+
+
+def _opset_version(data: bytes) -> int:
+    """The version of an OperatorSetIdProto: the last one, as protobuf reads it."""
+    file, version = io.BytesIO(data), 0
+    while file.tell() < len(data):
+        tag = _varint(file)
+        number = _varint(file)
+        if tag & 7 == _BYTES:
+            file.seek(number, os.SEEK_CUR)
+        elif tag & 7 != _VARINT:
+            raise ValueError("neither a string nor a number")
+        elif tag >> 3 == _VERSION:
+            version = number
+    return version
 
 
 def _string_entry(data: bytes) -> tuple[str, str]:

@@ -14,6 +14,7 @@ import numpy as np
 from komadori.cpus import available_threads
 from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_batch
 from komadori.inference.model_file import OUTPUTS, Signature, check_signature, read_card
+from komadori.inference.onnx_metadata import opset_versions
 from komadori.inference.protocol import (
     Described,
     Floats,
@@ -249,6 +250,11 @@ def _with_types(model: Any, signature: Signature) -> Any:
     return changed.build()
 
 
+#: Maximum version of an operator set; ONNX had 26 by 2026. OpenVINO tries each one from that of the
+#: file down, for every operation it lacks.
+_MAX_OPSET = 1000
+
+
 def read_model(core: Any, path: Path) -> Any:
     """The graph of a file, read by an OpenVINO core. Raises ModelError."""
     if not path.is_file():
@@ -259,6 +265,9 @@ def read_model(core: Any, path: Path) -> Any:
         # Checked first, because the other readers log files that they can't parse.
         if not any(kind.supported(str(path)) for kind in kinds):
             raise ModelError(f"{path}: neither an ONNX model nor one of OpenVINO's")
+        newest = max(opset_versions(path), default=0)
+        if newest > _MAX_OPSET:
+            raise ModelError(f"{path}: operator set {newest:,}; at most {_MAX_OPSET:,} is read")
         return core.read_model(path)
     except UnicodeDecodeError:  # of the error's message
         raise _not_utf8(path) from None
