@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import threading
 import time
@@ -13,6 +14,7 @@ import pytest
 from web_pages import Page, Server, make_server
 
 from komadori.web import live, session
+from komadori.web.errors import RefusedError
 from komadori.web.shapes import Shape
 
 
@@ -77,6 +79,33 @@ def test_a_session_that_ends_during_a_short_search_frees_its_searchers(
             time.sleep(0.5)
             _lose(page)
         assert freed.wait(20)
+
+
+def test_a_short_search_that_fails_after_its_page_has_gone_logs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(session, "SESSION_TTL_S", 0.5)
+    begun, stopped = threading.Event(), threading.Event()
+
+    def fail(*_arguments: Any, **_options: Any) -> None:
+        begun.set()
+        stopped.wait(20)
+        raise RefusedError("failed", "a damaged model")
+
+    monkeypatch.setattr(live.PageSearcher, "prepare", fail)
+    release = live.Analysis._release
+    freed = threading.Event()
+    monkeypatch.setattr(live.Analysis, "_release", lambda a: (release(a), freed.set()))
+    with make_server(tmp_path) as client:
+        with Server(client).page() as page:
+            page.send("threats", position="startpos", engine="model")
+            assert begun.wait(20)
+            _lose(page)
+        time.sleep(1.5)  # its request is cancelled
+        stopped.set()
+        assert freed.wait(20)
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 def test_messages_that_a_lost_connection_swallowed_are_repeated(server: Server) -> None:

@@ -243,6 +243,7 @@ class Analysis:
                 return lines_of(searcher.search(limits, None, stop).infos)
 
             running = loop.run_in_executor(self._pool, search)
+            running.add_done_callback(_take_error)
             try:
                 return await asyncio.shield(running)
             except asyncio.CancelledError:
@@ -457,6 +458,12 @@ def _edges(view: NodeView) -> list[Candidate]:
         for move16, visits, total, prior, lost in view.edges
     ]
     return sorted(rows, key=lambda row: (-row.visits, -row.prior))
+
+
+def _take_error(done: asyncio.Future[list[Line]]) -> None:
+    """Mark the error as seen: asyncio would log that of a search whose page has gone."""
+    if not done.cancelled():
+        done.exception()
 
 
 def _error(request: int, code: Any, message: str) -> protocol.Error:
