@@ -180,6 +180,19 @@ def test_damaged_numbers_of_a_log_are_left_out_of_the_curves(run):
     assert list(plots["policy-loss"].curves[0].y) == [e["policy_loss"] for e in train]
 
 
+def test_damaged_entries_of_a_log_are_left_out_of_the_page(games, tmp_path, run):
+    folder = tmp_path / "run"
+    shutil.copytree(run.run_dir, folder)
+    log = folder / "log.jsonl"
+    text = log.read_bytes().replace(b'"komadori":', b'"komadorj":')
+    log.write_bytes(text.replace(b'"test_positions":', b'"test_positions": "x", "y":'))
+    made = CliRunner().invoke(command, [str(folder), "--data", str(games)])
+    assert made.exit_code == 0, made.output
+    page = (folder / "report" / "index.html").read_text()
+    assert "Policy loss" in page
+    assert "made with" not in page
+
+
 def test_errors_are_one_line(tmp_path, run):
     missing = CliRunner().invoke(command, [str(run.run_dir)])
     assert "give --data" in missing.output

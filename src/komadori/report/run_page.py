@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -303,17 +304,23 @@ def _facts(
         "value": f"lambda {config.loss.value_lambda:g}, coefficient {card.eval_coef:.0f}",
     }
     for entry in history:
-        if entry["kind"] == "run":
-            facts["made with"] = (
-                f"komadori {entry['komadori']}, {entry['device_name']}, {entry['dtype']}"
-            )
-            facts["parameters"] = f"{entry['parameters']:,}"
-        if entry["kind"] == "data":
-            facts["train and test"] = (
-                f"{entry['train_positions']:,} and {entry['test_positions']:,} positions, "
-                f"{entry['positions_in_both']} in both"
-            )
+        with contextlib.suppress(KeyError, TypeError, ValueError):  # of a damaged entry
+            facts.update(_facts_of(entry))
     return facts
+
+
+def _facts_of(entry: dict[str, Any]) -> dict[str, str]:
+    """What an entry of the log tells of the run. Raises KeyError, TypeError or ValueError."""
+    if entry["kind"] == "run":
+        made_with = f"komadori {entry['komadori']}, {entry['device_name']}, {entry['dtype']}"
+        return {"made with": made_with, "parameters": f"{entry['parameters']:,}"}
+    if entry["kind"] == "data":
+        positions = (
+            f"{entry['train_positions']:,} and {entry['test_positions']:,} positions, "
+            f"{entry['positions_in_both']} in both"
+        )
+        return {"train and test": positions}
+    return {}
 
 
 def _known(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
