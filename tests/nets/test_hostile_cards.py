@@ -16,7 +16,7 @@ CARD: dict[str, Any] = {
     "format_version": 1,
     "net": {"family": "resnet", "blocks": 1, "channels": 8},
     "features": "dlshogi",
-    "labels": "dlshogi",
+    "labels": "2187",
     "inputs": [[62, 9, 9], [57, 9, 9]],
     "label_count": 2187,
     "eval_coef": 600.0,
@@ -41,6 +41,10 @@ CHANGES: list[dict[str, Any]] = [
     {"format_version": "x"},
     {"training": 3},
     {"name": 3},
+    {"features": "nope"},
+    {"features": ["dlshogi"]},
+    {"labels": "dlshogi"},
+    {"labels": None},
 ]
 
 

@@ -13,7 +13,7 @@ from komadori.inference.batch_size import ON_CPU, ON_GPU
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import check_tables
 from komadori.inference.protocol import Floats, InferenceError, ModelError, check_counts
-from komadori.model_folder import CARD_FILE, find_model
+from komadori.model_folder import find_model
 from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
@@ -54,10 +54,6 @@ def load_folder(path: Path, **options: Any) -> TorchEvaluator:
         network, card = load_model(folder)
     except ModelFileError as error:
         raise ModelError(str(error)) from None
-    try:
-        check_tables(card.features, card.labels)
-    except ModelError as error:
-        raise ModelError(f"{folder / CARD_FILE}: {error}") from None
     device = options.get("device", "cpu")
     try:
         placed = network.folded().eval().to(device)

@@ -233,7 +233,7 @@ def _learned(job: Job, split: Split[Part]) -> Outcome | None:
     if learner.state.epoch < settings.epochs:
         write_text(path, json.dumps({"seconds": seconds}))
         return None
-    log = (job.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    log = (job.folder / "log.jsonl").read_bytes().splitlines()
     weights = KppWeights.load(job.folder / "weights.npz").core()
     held_out = measure(weights, test, LossSettings(), settings.threads)
     result, teacher = held_out.loss.above_floor

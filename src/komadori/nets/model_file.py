@@ -18,6 +18,7 @@ from typing import Any
 from torch import Tensor
 
 from komadori.atomic import atomic_writer
+from komadori.encoding import FEATURES, LABELS
 from komadori.json_file import check_version, parse_json
 from komadori.model_folder import CARD_FILE, WEIGHTS_FILE
 from komadori.nets.network import Interface, Network
@@ -89,6 +90,13 @@ class ModelCard:
             family = FAMILIES.get(net.pop("family"))
             if family is None:
                 raise ValueError(f"unknown network family {card['net']['family']!r}")
+            for key, what, known in (
+                ("features", "feature table", FEATURES),
+                ("labels", "label scheme", LABELS),
+            ):
+                if card[key] not in known:
+                    names = ", ".join(known)
+                    raise ValueError(f"unknown {what} {card[key]!r} (known: {names})")
             return cls(
                 net=family.config(**net),
                 features=card["features"],
