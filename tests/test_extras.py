@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shlex
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from komadori.extras import install_line
+from komadori.extras import install_line, missing, need
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,6 +27,32 @@ def test_a_line_names_the_packages(extra: str, package: str) -> None:
 
 def test_an_unknown_extra() -> None:
     assert install_line("nosuch") == "pip install '.[nosuch]'"
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [("openvino.frontend", "openvino"), ("torch", "torch"), ("nncf", "nncf"), ("segno", "segno")],
+)
+def test_what_is_missing_is_what_the_line_installs(module: str, package: str) -> None:
+    text = missing(ModuleNotFoundError(f"No module named {module!r}", name=module))
+    named, _, line = text.partition(": pip install ")
+    assert named == f"the package {package}"
+    assert any(word.startswith(f"{package}>=") for word in shlex.split(line))
+
+
+def test_a_package_of_no_extra() -> None:
+    assert missing(ModuleNotFoundError("", name="nosuch.x")) == (
+        "the package nosuch: pip install nosuch"
+    )
+
+
+def test_needed_packages_are_looked_for_and_not_imported() -> None:
+    code = "import sys, komadori.extras as e; e.need('torch'); print('torch' in sys.modules)"
+    if importlib.util.find_spec("torch") is not None:
+        assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
+    with pytest.raises(ModuleNotFoundError) as caught:
+        need("json", "nosuch")
+    assert caught.value.name == "nosuch"
 
 
 def test_nothing_names_an_extra_of_an_index() -> None:

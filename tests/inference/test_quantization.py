@@ -11,6 +11,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -234,6 +235,10 @@ def test_what_can_not_be_quantised_is_named(
         quantize(broken, tmp_path / "small.xml", samples)
     monkeypatch.setitem(sys.modules, "nncf", None)
     with pytest.raises(QuantizationError, match=r"package nncf: pip install .*nncf"):
+        quantize(model, tmp_path / "small.xml", samples)
+    other = ModuleNotFoundError("No module named 'torch'", name="torch")  # NNCF imports it
+    monkeypatch.setattr("komadori.inference.quantization.import_nncf", Mock(side_effect=other))
+    with pytest.raises(QuantizationError, match=r"package torch: pip install .*torch"):
         quantize(model, tmp_path / "small.xml", samples)
     assert not (tmp_path / "small.xml").exists()
 

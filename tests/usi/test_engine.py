@@ -352,6 +352,15 @@ def test_a_model_that_cannot_be_loaded_ends_the_engine_with_its_reason() -> None
         assert gui.join() == 1
 
 
+def test_a_missing_package_comes_with_the_line_that_installs_it() -> None:
+    missing = ModuleNotFoundError("No module named 'openvino'", name="openvino")
+    with Gui(FakeSource(error=missing)) as gui:
+        gui.send("isready")
+        gui.expect("info string error: this needs the package openvino: pip install 'openvino>=")
+        gui.close_input()
+        assert gui.join() == 1
+
+
 def test_a_new_model_that_cannot_be_loaded_ends_the_engine_too() -> None:
     with Gui().ready() as gui:
         gui.source.error = "broken"

@@ -104,7 +104,7 @@ class FakeSearcher:
 class FakeSource:
     """Builds FakeSearchers, with the delay or failure that the test sets."""
 
-    def __init__(self, load_s: float = 0.0, error: str = "") -> None:
+    def __init__(self, load_s: float = 0.0, error: str | Exception = "") -> None:
         self.load_s = load_s
         self.error = error
         self.built: list[FakeSearcher] = []
@@ -112,6 +112,8 @@ class FakeSource:
 
     def build(self, options: OptionTable) -> FakeSearcher:
         time.sleep(self.load_s)
+        if isinstance(self.error, Exception):
+            raise self.error
         if self.error:
             raise ValueError(self.error)
         self.built.append(FakeSearcher())

@@ -21,26 +21,13 @@ from komadori.atomic import file_in_the_way
 from komadori.cli import SUBCOMMANDS, interrupt
 from komadori.cli.console import say, show
 from komadori.cli.numbers import check_numbers
-from komadori.extras import install_line
+from komadori.extras import missing
 from komadori.wording import names_no_file, not_enough_memory
 
 #: Aliases of subcommands.
 ALIASES = {"analyze": "analyse"}
 #: Earlier names of options.
 _OPTION_ALIASES = {"output": "out", "run": "out", "folder": "out", "seconds": "time"}
-#: The extra that installs a package.
-_EXTRAS = {
-    "torch": "train",
-    "onnx": "train",
-    "onnxruntime": "train",
-    "tensorboard": "train",
-    "matplotlib": "train",
-    "jinja2": "train",
-    "nncf": "quantize",
-    "shogiarena": "arena",
-    "fastapi": "web",
-    "uvicorn": "web",
-}
 #: Marks unexpected exceptions in error messages.
 BUG = "a bug in komadori"
 #: Maximum width of help texts, in characters.
@@ -144,10 +131,7 @@ def describe(error: BaseException) -> str:
     if isinstance(error, RuntimeError) and _NO_THREAD.search(str(error)):
         return "the system gives no more threads, for a lack of memory or a limit of processes"
     if isinstance(error, ModuleNotFoundError) and error.name:
-        package = error.name.partition(".")[0]
-        extra = _EXTRAS.get(package)
-        line = install_line(extra) if extra else f"pip install {package}"
-        return f"this needs the package {package}: {line}"
+        return f"this needs {missing(error)}"
     text = " ".join(str(error).split())
     if text and type(error).__module__.startswith("komadori."):  # the message is self-explanatory
         return text

@@ -13,7 +13,7 @@ from komadori.atomic import is_stream
 from komadori.cli.console import say
 from komadori.cli.given import first_given
 from komadori.cli.outputs import IsKind, begins_with, check_outputs, exclusive, force_option
-from komadori.extras import install_line
+from komadori.extras import missing
 from komadori.model_folder import CARD_FILE, WEIGHTS_FILE, find_model
 
 
@@ -125,9 +125,7 @@ def _export_onnx(source: Path, output: Path, name: str, *, is_temporary: bool = 
     try:
         from komadori import training
     except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"a run or a checkpoint needs the package {error.name}: {install_line('train')}"
-        ) from error
+        raise click.ClickException(f"a run or a checkpoint needs {missing(error)}") from error
     from komadori.nets import ModelFileError
 
     try:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from komadori import encoding
 from komadori.atomic import atomic_writer
-from komadori.extras import install_line
+from komadori.extras import missing
 from komadori.inference.loading import load
 from komadori.inference.model_file import OUTPUTS, digest, input_names, read_card
 from komadori.inference.openvino_backend import read_model
@@ -327,9 +327,7 @@ def _nncf() -> Any:
     try:
         nncf = import_nncf()
     except ModuleNotFoundError as error:
-        raise QuantizationError(
-            f"int8 needs the package {error.name}: {install_line('quantize')}"
-        ) from None
+        raise QuantizationError(f"int8 needs {missing(error)}") from None
     nncf.set_log_level(logging.ERROR)
     return nncf
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from komadori.extras import install_line
+from komadori.extras import missing
 from komadori.inference.batch_size import ON_CPU, ON_GPU
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import check_tables
@@ -42,9 +42,7 @@ def load_folder(path: Path, **options: Any) -> TorchEvaluator:
     try:
         from komadori.nets import ModelFileError, load_model
     except ModuleNotFoundError as error:
-        raise ModelError(
-            f"{path}: a model folder needs the package {error.name}: {install_line('train')}"
-        ) from None
+        raise ModelError(f"{path}: a model folder needs {missing(error)}") from None
     folder = find_model(path)
     if folder is None:
         raise ModelError(

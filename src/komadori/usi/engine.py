@@ -466,4 +466,8 @@ def _described(error: Exception) -> str:
     """Describe an error of loading."""
     if isinstance(error, MemoryError):
         return not_enough_memory(error)
+    if isinstance(error, ModuleNotFoundError):
+        from komadori.extras import missing
+
+        return f"this needs {missing(error)}"
     return reason_of(error)

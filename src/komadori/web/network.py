@@ -18,7 +18,7 @@ from komadori.encoding import (
     move_probabilities,
     softmax,
 )
-from komadori.extras import install_line
+from komadori.extras import missing
 from komadori.inference import Evaluator, InferenceError, ModelError
 from komadori.rules import HAND_TYPES, WHITE, Board, Move, PieceType
 from komadori.web import protocol
@@ -150,7 +150,7 @@ class Network:
         except ModuleNotFoundError as error:
             raise RefusedError(
                 "not_possible",
-                f"attention needs the package {error.name}: {install_line('train')}",
+                f"attention needs {missing(error)}",
             ) from error
         with self._lock:
             if path not in self._torch:
