@@ -71,6 +71,16 @@ def test_it_resumes_in_its_matches_and_begins_again_once_ended(
     assert [match.played for match in run(tmp_path).matches.values()] == [2, 2]
 
 
+@pytest.mark.parametrize("package", ["onnx", "matplotlib", "jinja2"])
+def test_a_package_of_a_later_step_is_missed_before_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match=package):
+        run(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
 def test_files_of_others_are_kept(tmp_path: Path) -> None:
     for name in ("training/notes.txt", "match-notes/one.txt"):
         (tmp_path / name).parent.mkdir()

@@ -95,6 +95,14 @@ def test_phases(sfen, phase):
     assert PHASES[phase_of(np.frombuffer(Board(sfen).hcp(), np.uint8))] == phase
 
 
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
+def test_a_missing_package_is_named_before_the_work(run, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr("komadori.report.run_page.examine", None)  # isn't reached
+    with pytest.raises(ModuleNotFoundError, match=package):
+        run_page.write_run_report(run.run_dir, None, None, run.run_dir / "report")
+
+
 def test_the_page(run, games):
     made = CliRunner().invoke(command, [str(run.run_dir), "--data", str(games)])
     assert made.exit_code == 0, made.output

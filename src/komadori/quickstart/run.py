@@ -21,6 +21,7 @@ import numpy as np
 from komadori import __version__, arena, inference, records, training
 from komadori.atomic import write_text
 from komadori.encoding import encode_planes, move_probabilities
+from komadori.extras import need
 from komadori.json_file import read_table
 from komadori.model_folder import CARD_FILE
 from komadori.nets import short_name
@@ -148,8 +149,10 @@ def run(
     """Train, export, play and write the page, all in `folder`.
 
     run_config: the bundled one by default. Raises InUseError if another process uses the folder,
-    FileExistsError if it holds a summary, a page or a network of something else.
+    FileExistsError if it holds a summary, a page or a network of something else,
+    ModuleNotFoundError if a package that a later step needs isn't installed.
     """
+    need("onnx", "matplotlib", "jinja2")
     with RunLock(folder):
         return _run(folder, settings, observer or Observer(), run_config)
 

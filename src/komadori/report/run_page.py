@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from komadori import nets, training
 from komadori.atomic import atomic_writer, write_text
+from komadori.extras import need
 from komadori.report.examine import (
     MIDDLE_PIECES,
     OPENING_PIECES,
@@ -86,6 +87,7 @@ def write_run_report(
     Needs the run's own samples, to repeat its split. Raises TrainingError for others, and the
     errors of loading a checkpoint.
     """
+    need("matplotlib", "jinja2")
     folder = training.resolve(run_dir)
     network, card = nets.load_model(folder)
     config = training.config_from_dict(card.training["config"], str(folder))
