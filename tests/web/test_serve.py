@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("uvicorn")
 from websockets.sync.client import ClientConnection, connect
 
+from komadori.cli._group import group
 from komadori.rules import Board
 from komadori.web.connections import HEADER_TIMEOUT_S, MAX_PER_ADDRESS, max_connections
 
@@ -184,6 +186,16 @@ def test_a_missing_model_is_an_error_at_start(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert "nothing.onnx" in done.stderr
+
+
+@pytest.mark.parametrize("package", ["fastapi", "uvicorn", "websockets", "segno"])
+def test_a_missing_package_is_named_before_the_address(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    done = CliRunner().invoke(group, ["web", "--no-browser", "--model", "nothing.onnx"])
+    assert done.exit_code == 1
+    assert f"need the package {package}: pip install 'fastapi>=" in done.output
 
 
 def stalled(host: str, from_address: str = "127.0.0.1") -> socket.socket:

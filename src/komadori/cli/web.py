@@ -9,7 +9,7 @@ import click
 
 from komadori.cli.console import say
 from komadori.cli.numbers import THREADS_OR_AUTO
-from komadori.extras import install_line
+from komadori.extras import missing, need
 
 
 @click.command()
@@ -45,16 +45,15 @@ def command(
     working directory]
     """
     try:
-        from komadori.web.serve import bind, serve
+        need("fastapi", "uvicorn", "websockets", "segno")  # the server imports some when it runs
     except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"the package {error.name} is missing: {install_line('web')}"
-        ) from error
+        raise click.ClickException(f"the pages need {missing(error)}") from error
     from komadori.players import PlayerSpecError, check
     from komadori.web.errors import RefusedError
     from komadori.web.folders import Folders
     from komadori.web.library import Library
     from komadori.web.models import Models
+    from komadori.web.serve import bind, serve
     from komadori.web.session import Hub
 
     try:
