@@ -434,6 +434,14 @@ def test_a_network_that_returns_other_shapes_is_an_error(rows: int) -> None:
         evaluate(evaluator, *planes)
 
 
+@pytest.mark.parametrize("shape", [(2, 28, 9, 9), (2, 1, 9, 9), (2, 9, 9), (2,)])
+def test_planes_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
+    evaluator = load("uniform")
+    _, second = (np.zeros((2, *rows.shape[1:]), np.float32) for rows in evaluator.inputs(0))
+    with pytest.raises(ValueError, match=r"^input 1 of dlshogi must be \[N, 62, 9, 9\], not \[2"):
+        evaluate(evaluator, np.zeros(shape, np.float32), second)
+
+
 @pytest.mark.parametrize("value", [0.5, float("nan"), -1.0, 256.0, 1j, None])
 def test_planes_that_bytes_cannot_hold_are_refused(model: Path, value: Any) -> None:
     planes = [np.zeros((3, *shape), np.float32) for shape in ((62, 9, 9), (57, 9, 9))]

@@ -195,9 +195,10 @@ def evaluate(
 
     inputs: [N, *shape] for each input of the feature table, as returned by `encode_planes`. Keeps
     all slots busy. Raises InferenceError if an output isn't finite, a value not between 0 and 1, or
-    the evaluator returns no arrays of the right shapes, and ValueError for planes that it can't
-    hold, such as fractions in one with bytes. Calls of several threads wait for each other; during
-    a search with the same evaluator in another thread, InferenceError is raised.
+    the evaluator returns no arrays of the right shapes, and ValueError for planes of another shape
+    and those that it can't hold, such as fractions in one with bytes. Calls of several threads wait
+    for each other; during a search with the same evaluator in another thread, InferenceError is
+    raised.
     """
     check_evaluator("evaluator", evaluator)
     expected = len(evaluator.inputs(0))
@@ -208,6 +209,13 @@ def evaluate(
     total = len(inputs[0])
     if any(len(array) != total for array in inputs):
         raise ValueError(f"inputs differ in rows: {', '.join(str(len(a)) for a in inputs)}")
+    for number, (rows, array) in enumerate(zip(evaluator.inputs(0), inputs, strict=True), 1):
+        if np.shape(array)[1:] != rows.shape[1:]:  # NumPy would repeat some
+            wanted = ", ".join(map(str, ("N", *rows.shape[1:])))
+            raise ValueError(
+                f"input {number} of {evaluator.features} must be [{wanted}], "
+                f"not {list(np.shape(array))}"
+            )
     with used_alone(evaluator):
         policies, values = _evaluate(evaluator, inputs, total)
     if not policies:
