@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import komadori
-from komadori.arena import MatchStoreError, play_match
-from komadori.json_file import parse_json, parse_table, read_table
+from komadori.analysis import Journal
+from komadori.arena import Conditions, MatchStoreError, play_match
+from komadori.json_file import dump_json, parse_json, parse_table, read_table
 
 DAMAGED = [b"", b"\x00\xff", b"{", b"[1]", b"null", b"5", b'"a"', b"9" * 6000]
 DAMAGED += [b"[" * 100_000, b'{"a":' * 100_000]
@@ -24,6 +27,35 @@ def test_whatever_is_wrong_is_a_value_error(tmp_path, content: bytes) -> None:
         read_table(path)
     with pytest.raises(ValueError, match=r"."):
         parse_table(content)
+
+
+def test_numpys_numbers_are_written_as_pythons() -> None:
+    values = {"a": np.int64(3), "b": [np.float32(0.5), np.bool_(True)], "c": None}
+    assert parse_json(dump_json(values)) == {"a": 3, "b": [0.5, True], "c": None}
+    with pytest.raises(TypeError, match="ndarray"):
+        dump_json({"a": np.zeros(2)})
+
+
+def test_settings_of_numpys_numbers_are_those_of_pythons(tmp_path) -> None:
+    for number in (np.int64(2), 2):  # the second resumes the first
+        found = play_match(
+            "material",
+            "random",
+            games=number,
+            conditions=Conditions(nodes=number, max_plies=20),
+            seed=number,
+            out=tmp_path / "match",
+        )
+        assert found.played == 2
+        Journal(tmp_path / "a.journal", {"nodes": number}).close()
+
+
+def test_a_configuration_of_numpys_numbers() -> None:
+    training = pytest.importorskip("komadori.training", exc_type=ImportError)
+    config = training.Config()
+    given = replace(config, seed=np.int64(3), loop=replace(config.loop, batch_size=np.int32(16)))
+    table = training.config_to_dict(given)
+    assert training.config_from_dict(table) == given
 
 
 def test_a_pipe_is_not_waited_for(tmp_path) -> None:

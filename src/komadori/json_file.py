@@ -1,4 +1,5 @@
-"""JSON from files, which may be damaged or from others: all that is wrong is a ValueError."""
+"""JSON from files, which may be damaged or from others: all that is wrong is a ValueError. And
+JSON of settings that callers gave."""
 
 from __future__ import annotations
 
@@ -7,6 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from komadori.atomic import is_stream
+
+
+def dump_json(value: Any, **options: Any) -> str:
+    """As `json.dumps`; NumPy's numbers, which settings may hold, are written as Python's."""
+    return json.dumps(value, default=_plain, **options)
+
+
+def as_json(value: Any) -> Any:
+    """The value as it is read back from `dump_json`."""
+    return json.loads(dump_json(value))
+
+
+def _plain(value: Any) -> Any:
+    if getattr(value, "ndim", None) == 0:
+        return value.item()
+    raise TypeError(f"no value of JSON: {type(value).__name__}")
 
 
 def parse_json(text: str | bytes | bytearray) -> Any:

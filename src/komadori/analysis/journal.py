@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from typing import IO, Any, Self
 
 from komadori.analysis.positions import Found, Line
 from komadori.atomic import atomic_writer
-from komadori.json_file import parse_table
+from komadori.json_file import dump_json, parse_table
 from komadori.rules import Board
 from komadori.run_lock import RunLock
 from komadori.wording import names_arguments
@@ -48,7 +47,7 @@ class Journal:
             raise
 
     def _open(self, settings: Mapping[str, Any]) -> IO[str]:
-        header = json.dumps({_FORMAT: VERSION, **settings}, sort_keys=True)
+        header = dump_json({_FORMAT: VERSION, **settings}, sort_keys=True)
         lines, size = self._read(header)
         try:
             if not self.is_resumed:
@@ -88,7 +87,7 @@ class Journal:
 
     def add(self, key: str, found: Found) -> None:
         """Store a result. Raises OSError with the file name if the disk is full."""
-        row = json.dumps({"position": key, **_to_json(found)}) + "\n"
+        row = dump_json({"position": key, **_to_json(found)}) + "\n"
         try:
             self._file.write(row)
             self._file.flush()
@@ -165,7 +164,7 @@ def _from_json(row: dict[str, Any]) -> tuple[str, Found]:
     lines = []
     for given in values["lines"]:
         if not isinstance(given, dict):
-            raise ValueError(f"a line is {json.dumps(given)[:40]}")
+            raise ValueError(f"a line is {dump_json(given)[:40]}")
         line = _checked({"depth": None, **given}, _LINE)
         if not all(isinstance(move, str) for move in line["pv"]):
             raise ValueError("pv holds something other than moves")
@@ -182,7 +181,7 @@ def _checked(row: Mapping[str, Any], types: Mapping[str, tuple[type, ...]]) -> d
         raise ValueError(f"{min(missing)} is {'unknown' if min(missing) in row else 'missing'}")
     for name, value in row.items():
         if type(value) not in types[name]:
-            raise ValueError(f"{name} is {json.dumps(value)[:40]}")
+            raise ValueError(f"{name} is {dump_json(value)[:40]}")
         if name == "win_rate" and not 0 <= value <= 1:  # nor NaN
             raise ValueError(f"{name} is {value}, not between 0 and 1")
     return dict(row)

@@ -6,7 +6,6 @@ truncated last line is dropped.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from komadori.atomic import is_stream
-from komadori.json_file import parse_json, parse_table
+from komadori.json_file import as_json, dump_json, parse_json, parse_table
 from komadori.run_lock import RunLock
 from komadori.wording import setting
 
@@ -48,7 +47,7 @@ class Journal:
         self.path = self.folder / name
         self._work = work
         self._results = results
-        self._terms = {"format": FORMAT, **json.loads(json.dumps(terms))}
+        self._terms = {"format": FORMAT, **as_json(terms)}
         self._lock = RunLock(self.folder).acquire()
         try:
             self._open()
@@ -127,7 +126,7 @@ class Journal:
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Write a finished item and fsync. Raises OSError that names the file."""
-        line = json.dumps(row, ensure_ascii=False) + "\n"
+        line = dump_json(row, ensure_ascii=False) + "\n"
         try:
             with self.path.open("ab") as file:
                 # Names of files may not be UTF-8; JSON has the same escapes as Python.

@@ -12,7 +12,6 @@ the contents of their files (wherever these are), the conditions, every opening.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from komadori.arena.game import GameRecord
 from komadori.arena.journal import Journal, MatchStoreError
 from komadori.atomic import write_text
+from komadori.json_file import dump_json
 
 __all__ = ["MatchStore", "MatchStoreError", "check_record_suffix", "to_game"]
 
@@ -90,7 +90,7 @@ class MatchStore(Journal):
 
     def write_result(self, figures: Mapping[str, Any]) -> None:
         """Write result.json atomically; infinite figures become null."""
-        text = json.dumps(_finite(figures), indent=2, ensure_ascii=False)
+        text = dump_json(_finite(figures), indent=2, ensure_ascii=False)
         write_text(self.folder / _RESULT, text + "\n")
 
 

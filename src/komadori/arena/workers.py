@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from komadori.arena.game import Conditions, GameRecord, play_game
 from komadori.arena.openings import Opening
 from komadori.cpus import THREADS_VARIABLE, available_threads
+from komadori.json_file import dump_json
 from komadori.usi.client import EngineError
 from komadori.wording import names_no_file, no_such_file
 
@@ -231,7 +232,7 @@ class ProcessGameRunner:
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(message) + "\n")
+            self._process.stdin.write(dump_json(message) + "\n")
             self._process.stdin.flush()
         except OSError as error:
             raise WorkerError(_ending(self._process.poll())) from error
@@ -280,7 +281,7 @@ def main() -> int:
                 job = Job(**{**data, "opening": opening, "options": options})
                 record = runner.play(job, conditions)
                 is_playing.clear()
-                print(json.dumps(record.to_json()), file=sink, flush=True)
+                print(dump_json(record.to_json()), file=sink, flush=True)
     except (KeyboardInterrupt, BrokenPipeError):
         return 1
     except Exception as error:
@@ -290,7 +291,7 @@ def main() -> int:
                 "error": str(error) if is_expected else f"{type(error).__name__}: {error}",
                 "is_missing": names_no_file(error),
             }
-            print(json.dumps(answer), file=sink, flush=True)
+            print(dump_json(answer), file=sink, flush=True)
         return 1
     return 0
 

@@ -14,7 +14,6 @@ segment file, which the next run replaces.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import struct
@@ -29,7 +28,7 @@ import numpy as np
 from komadori.atomic import write_text
 from komadori.generate.counts import Counts
 from komadori.generate.file_sizes import changed_file, sizes_of
-from komadori.json_file import read_table
+from komadori.json_file import as_json, dump_json, read_table
 from komadori.records import Winner
 from komadori.records.files import atomic_writer
 from komadori.records.parts import PositionSet
@@ -215,7 +214,7 @@ class Journal:
 
 def fingerprint(card: Mapping[str, Any]) -> str:
     """Return a digest of the settings."""
-    return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(dump_json(card, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def flatten(card: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -249,7 +248,7 @@ def settings_conflict(
     old, new = (
         # Settings called `..._share` in older folders are `..._fraction` today.
         {re.sub("_share$", "_fraction", key): value for key, value in flatten(card).items()}
-        for card in (json.loads(json.dumps(stored)), json.loads(json.dumps(given)))
+        for card in (as_json(stored), as_json(given))
     )
     for name in new.keys() - old.keys():
         if (last := name.rpartition(".")[2]) in _IMPLICIT:
@@ -332,7 +331,7 @@ class GameFolder:
             "segment_games": segment_games,
             "settings": card,
         }
-        write_text(path, json.dumps(about, indent=2) + "\n")
+        write_text(path, dump_json(about, indent=2) + "\n")
         return segment_games
 
     def _open_journal(self, path: Path) -> None:
@@ -439,7 +438,7 @@ class GameFolder:
         self._write_games(games_file, [g.hcpe3 for g in kept])
         self._write_games(inner_file, [g.inner for g in kept])
         counts.files = sizes_of((games_file, inner_file))
-        write_text(self._counts_path(segment), json.dumps(counts.to_json()) + "\n")
+        write_text(self._counts_path(segment), dump_json(counts.to_json()) + "\n")
         self._counts[segment] = counts
 
     def _write_games(self, path: Path, games: list[bytes]) -> None:

@@ -8,7 +8,6 @@ settings.json     everything that determines the segments
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from komadori.generate.folder import (
     other_format,
     settings_conflict,
 )
-from komadori.json_file import read_table
+from komadori.json_file import as_json, dump_json, read_table
 from komadori.records import Game, GameReader, SampleReader, Samples, Winner
 from komadori.records.formats import guess_format
 from komadori.records.samples import samples_of
@@ -179,7 +178,7 @@ class SegmentFolder(Generic[C]):
         self.path = path
         self._lock = RunLock(path).acquire()
         try:
-            self._begin(json.loads(json.dumps(card)))
+            self._begin(as_json(card))
         except BaseException:
             self._lock.release()
             raise
@@ -195,7 +194,7 @@ class SegmentFolder(Generic[C]):
         else:
             check_new(self.path)
         about = {"format": FORMAT, "format_version": FORMAT_VERSION, "settings": card}
-        atomic.write_text(settings, json.dumps(about, indent=2) + "\n")
+        atomic.write_text(settings, dump_json(about, indent=2) + "\n")
 
     def _stored(self, path: Path) -> dict[str, Any]:
         """Read the settings that the folder was created with."""
@@ -240,7 +239,7 @@ class SegmentFolder(Generic[C]):
 def write_counts(folder: Path, segment: int, counts: SegmentCounts, file: Path) -> None:
     """Write the counts of a segment and the size of its file, which marks it as complete."""
     data = {**asdict(counts), "files": sizes_of([file])}
-    atomic.write_text(folder / f"{segment:06}.json", json.dumps(data) + "\n")
+    atomic.write_text(folder / f"{segment:06}.json", dump_json(data) + "\n")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ same card.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from torch import Tensor
 
 from komadori.atomic import atomic_writer
 from komadori.encoding import FEATURES, LABELS
-from komadori.json_file import check_version, parse_json
+from komadori.json_file import check_version, dump_json, parse_json
 from komadori.model_folder import CARD_FILE, WEIGHTS_FILE
 from komadori.nets.network import Interface, Network
 from komadori.nets.registry import FAMILIES, NetConfig, build, family_of, short_name
@@ -127,7 +126,7 @@ def _of_type(value: Any, key: str, *types: type) -> Any:
 def save_model(folder: Path, network: Network, card: ModelCard) -> None:
     """Write the two files into the folder, each atomically. An error leaves the old ones."""
     with atomic_writer(folder / CARD_FILE) as file:
-        file.write((json.dumps(card.to_json(), indent=2) + "\n").encode())
+        file.write((dump_json(card.to_json(), indent=2) + "\n").encode())
         file.flush()
         write_tensors(folder / WEIGHTS_FILE, network.state_dict(), {"format": "pt"})
 

@@ -5,7 +5,6 @@ Everything is written to one folder. An interrupted training resumes from its la
 
 from __future__ import annotations
 
-import json
 import platform
 import shlex
 import shutil
@@ -22,7 +21,7 @@ from komadori import __version__, arena, inference, records, training
 from komadori.atomic import write_text
 from komadori.encoding import encode_planes, move_probabilities
 from komadori.extras import need
-from komadori.json_file import read_table
+from komadori.json_file import dump_json, read_table
 from komadori.model_folder import CARD_FILE
 from komadori.nets import short_name
 from komadori.quickstart.page import Candidate, MatchView, Page, PositionView, render
@@ -191,7 +190,7 @@ def _run(
 
     matches = _matches(folder, model, untrained, settings, observer)
     outcome = Outcome(folder, model, result.test, matches, time.monotonic() - started)
-    write_text(folder / _SUMMARY, json.dumps(_summary(outcome, settings), indent=1) + "\n")
+    write_text(folder / _SUMMARY, dump_json(_summary(outcome, settings), indent=1) + "\n")
     held_out = Part(samples, test_part.rows)
     page = _page(outcome, settings, run_config, result, _views(model, held_out, settings.seed))
     write_text(outcome.page, render(page))

@@ -13,7 +13,6 @@ detect truncated ones.
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import re
 import shutil
@@ -25,7 +24,7 @@ import torch
 from torch import Tensor
 
 from komadori.atomic import sync_folder, write_text
-from komadori.json_file import check_version, parse_json, read_table
+from komadori.json_file import check_version, dump_json, parse_json, read_table
 from komadori.model_folder import (
     CHECKPOINTS,
     WEIGHTS_FILE,
@@ -103,7 +102,7 @@ def save(
             "config": config_to_dict(config),
             "files": {f.name: f.stat().st_size for f in sorted(temporary.iterdir())},
         }
-        write_text(temporary / _STATE, json.dumps(state, indent=2) + "\n")
+        write_text(temporary / _STATE, dump_json(state, indent=2) + "\n")
         sync_folder(temporary)
         temporary.rename(folder)
         sync_folder(parent)

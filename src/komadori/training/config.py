@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from komadori.encoding.value import DLSHOGI_COEF
+from komadori.json_file import as_json
 from komadori.nets import FAMILIES, NetConfig, UnknownNetError, parse
 from komadori.nets.registry import family_of
 from komadori.shipped import experiment_path
@@ -378,7 +379,7 @@ def config_to_dict(config: Config) -> dict[str, Any]:
     """Plain JSON values; `config_from_dict` gives the config back."""
     table = dataclasses.asdict(config)
     table["model"]["net"] = {"family": family_of(config.model.net).name, **table["model"]["net"]}
-    plain: dict[str, Any] = json.loads(json.dumps(table))
+    plain: dict[str, Any] = as_json(table)
     return plain
 
 

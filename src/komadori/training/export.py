@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from torch import Tensor, nn
 
 from komadori.atomic import atomic_writer, is_stream
 from komadori.inference.without_telemetry import import_onnxruntime
+from komadori.json_file import as_json, dump_json
 from komadori.nets import ModelCard, Network, load_model
 from komadori.training.checkpoint import resolve
 from komadori.wording import names_arguments
@@ -88,7 +88,7 @@ def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportRes
     with contextlib.ExitStack() as stack:
         if card_path is not None:
             card_file = stack.enter_context(atomic_writer(card_path))
-            card_file.write((json.dumps(card.to_json(), indent=2) + "\n").encode())
+            card_file.write((dump_json(card.to_json(), indent=2) + "\n").encode())
             card_file.flush()  # a full disk leaves an old model and its card
         with atomic_writer(path) as file:
             file.write(data)
@@ -97,7 +97,7 @@ def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportRes
 
 def _without_folders(card: ModelCard) -> ModelCard:
     """The card with file names only, without this machine's folders."""
-    facts = json.loads(json.dumps(card.training))
+    facts = as_json(card.training)
     config = facts.get("config", {})
     data, model = config.get("data", {}), config.get("model", {})
     loss = config.get("loss", {})
@@ -143,7 +143,7 @@ def _to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], card: ModelCard) -> 
         )
     model = onnx.load_from_string(file.getvalue())
     entry = model.metadata_props.add()
-    entry.key, entry.value = "komadori", json.dumps(card.to_json())
+    entry.key, entry.value = "komadori", dump_json(card.to_json())
     onnx.checker.check_model(model, full_check=True)
     data: bytes = model.SerializeToString()
     return data

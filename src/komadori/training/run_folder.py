@@ -7,12 +7,11 @@ RUN/checkpoints/step-00001000/  training.checkpoint
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from komadori import nets
 from komadori.atomic import check_writable, write_text
-from komadori.json_file import read_table
+from komadori.json_file import dump_json, read_table
 from komadori.model_folder import newest_checkpoint
 from komadori.nets import ModelCard
 from komadori.training import checkpoint
@@ -108,7 +107,7 @@ class RunFolder:
     def _write_config(self, config: Config) -> None:
         path = self.path / _CONFIG
         try:
-            write_text(path, json.dumps(config_to_dict(config), indent=2) + "\n")
+            write_text(path, dump_json(config_to_dict(config), indent=2) + "\n")
         except OSError as error:
             raise TrainingError(f"{path}: can't be written: {error.strerror or error}") from error
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import math
 from pathlib import Path
 from typing import IO, Any
 
 from komadori.atomic import write_text
-from komadori.json_file import parse_table
+from komadori.json_file import dump_json, parse_table
 from komadori.training.errors import TrainingError
 from komadori.wording import names_arguments
 
@@ -52,7 +51,7 @@ class RunLog:
                 and entry["kind"] != "end"
                 and (entry["kind"], entry["step"]) != last_test
             ]
-            write_text(self.path, "".join(json.dumps(entry) + "\n" for entry in kept))
+            write_text(self.path, "".join(dump_json(entry) + "\n" for entry in kept))
         self._file = self.path.open("a", encoding="utf-8")
         if tensorboard and importlib.util.find_spec("tensorboard"):
             from komadori.training.event_file import EventFile
@@ -70,7 +69,7 @@ class RunLog:
         if self._file is None:
             return entry
         try:
-            self._file.write(json.dumps(entry) + "\n")
+            self._file.write(dump_json(entry) + "\n")
             self._file.flush()
         except OSError as error:
             raise TrainingError(f"{self.path}: can't be written: {error.strerror}") from error
