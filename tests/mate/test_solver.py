@@ -220,3 +220,9 @@ def test_a_fraction_of_the_cpu_is_kept_to() -> None:
     # Pauses don't change the result.
     same = [MateSolver(16).solve(board, 150_000, cpu_fraction=f).nodes for f in (1.0, 0.5)]
     assert same[0] == same[1]
+
+
+@pytest.mark.parametrize("limit", ["max_nodes", "max_ply", "time_ms"])
+def test_a_negative_limit_is_named(limit: str) -> None:
+    with pytest.raises(ValueError, match=f"^{limit} is -1, at least 0 is needed"):
+        solve(Board(), **{limit: -1})

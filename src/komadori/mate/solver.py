@@ -70,6 +70,9 @@ class MateSolver:
         times in the board's history count as failures of the attacker. Releases the GIL; works on a
         copy of the board.
         """
+        for name, limit in ("max_nodes", max_nodes), ("max_ply", max_ply), ("time_ms", time_ms):
+            if limit < 0:
+                raise ValueError(f"{name} is {limit}, at least 0 is needed")
         start = time.perf_counter()
         found = self._solver.solve(board, max_nodes, max_ply, time_ms, shortest, cpu_fraction, stop)
         return MateResult(
