@@ -24,7 +24,7 @@ AUTO = "auto"
 
 
 def _openvino(path: Path, options: dict[str, Any]) -> Evaluator:
-    from komadori.inference.openvino_backend import OpenVinoEvaluator, best_precision
+    from komadori.inference.openvino_backend import PRECISIONS, OpenVinoEvaluator, best_precision
 
     device = options.pop("device", "cpu")
     if device not in ("auto", "cpu"):
@@ -37,6 +37,9 @@ def _openvino(path: Path, options: dict[str, Any]) -> Evaluator:
             raise ModelError(f"{path}: no int8 form beside it: komadori export {path} --int8")
         path = form or path
         options["precision"] = best_precision()
+    elif precision not in (None, *PRECISIONS):
+        names = ", ".join((AUTO, "int8", *PRECISIONS))
+        raise ModelError(f"precision {precision!r}: one of {names}")
     evaluator = OpenVinoEvaluator(path, **options)
     if wants_int8 and evaluator.precision != "int8":
         evaluator.close()
