@@ -555,6 +555,21 @@ def test_a_password_in_names_reasons_and_errors_is_hidden(
     assert "hunter2" not in caplog.text
 
 
+@pytest.mark.parametrize("key", ["Your_Turn:-", "Time_Unit:1sec", "Total_Time:300"])
+def test_no_part_of_a_password_is_shown_where_a_quotation_is_cut(
+    key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = key.partition(":")[0]
+    assert key in SUMMARY
+    for length in range(40, 60):
+        hostile = SUMMARY.replace(key, f"{name}:{'x' * length}hunter2andmore")
+        server = ScriptedServer("LOGIN:one OK", f"BEGIN Game_Summary\n{hostile}\nEND Game_Summary")
+        account = CsaAccount("127.0.0.1", "one", "game,hunter2andmore", server.port)
+        CsaClient(account, make("random")).play(1, StopAtFirstError())
+    assert f"{name} is 'xxx" in caplog.text
+    assert "xh" not in caplog.text
+
+
 def test_a_password_within_a_word_is_hidden_unless_it_is_short() -> None:
     account = CsaAccount("h", "one", "game,hunter2")
     assert account.hidden("xhunter2x game,hunter2x") == "x***x ***x"

@@ -191,6 +191,14 @@ class _Connection:
         """Format a server line for logs and messages: printable, without the password."""
         return one_line(self._account.hidden(line))
 
+    def summary_of(self, lines: list[str]) -> GameSummary:
+        """Parse a game's summary. Raises CsaProtocolError, without the password."""
+        try:
+            return parse_summary(lines)
+        except CsaProtocolError:  # what it quotes may be cut within the password
+            parse_summary(map(self._account.hidden, lines))
+            raise CsaProtocolError("the game's summary holds the password") from None
+
     def _receive(self) -> None:
         has_started = False
         with contextlib.suppress(OSError, ValueError):
@@ -347,7 +355,7 @@ class CsaClient:
                     raise CsaProtocolError(
                         f"the game's summary has more than {MAX_SUMMARY_CHARACTERS:,} characters"
                     )
-            summary = parse_summary(lines)
+            summary = connection.summary_of(lines)
             connection.send(f"AGREE {summary.game_id}".rstrip())
             while True:
                 line = connection.read()
