@@ -315,6 +315,34 @@ def test_an_operator_set_of_the_far_future_is_an_error_at_once(
 
 
 @pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (b"\x1d\0\0\0\0", "operator set 1,048,576; at most 1,000"),  # 32 bits
+        (b"\x19\0\0\0\0\0\0\0\0", "operator set 1,048,576; at most 1,000"),
+        (b"\x1b\x1c", "its operator sets can't be read"),  # a group
+        (b"\x22\x80\x80\x80\x08" + bytes(1 << 24), "its operator sets can't be read"),
+    ],
+    ids=["fixed32", "fixed64", "group", "long"],
+)
+def test_unknown_fields_hide_no_operator_set(
+    model: Path, tmp_path: Path, after: bytes, said: str
+) -> None:
+    """protobuf passes over them."""
+    proto = onnx.load(model)
+    del proto.opset_import[:]
+    entry = onnx.helper.make_opsetid("", 1 << 20).SerializeToString() + after
+    length, size = b"", len(entry)
+    while size >= 0x80:
+        length, size = length + bytes([size & 0x7F | 0x80]), size >> 7
+    written = b"\x42" + length + bytes([size]) + entry
+    (tmp_path / "new.onnx").write_bytes(proto.SerializeToString() + written)
+    begun = time.process_time()
+    with pytest.raises(ModelError, match=rf"new\.onnx: {said}"):
+        load(tmp_path / "new.onnx", backend="openvino")
+    assert time.process_time() - begun < 5.0
+
+
+@pytest.mark.parametrize(
     ("backend", "damage"),
     [
         ("openvino", "name"),

@@ -17,24 +17,29 @@ _KEY, _VALUE = 1, 2
 _VERSION = 2
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
-#: The longest entry that is read.
+#: The longest entry that is read; of a longer one one byte more.
 _LARGEST_ENTRY = 16 << 20
 
 
 def read_metadata(path: Path) -> dict[str, str]:
     """Read metadata_props; {} if the file is no ONNX file or damaged."""
     try:
-        return dict(_string_entry(entry) for entry in _entries(path, _METADATA_PROPS))
+        entries = _entries(path, _METADATA_PROPS)
+        return dict(_string_entry(entry) for entry in entries if len(entry) <= _LARGEST_ENTRY)
     except (OSError, ValueError):
         return {}
 
 
 def opset_versions(path: Path) -> list[int]:
-    """The versions in opset_import; [] if the file is no ONNX file or damaged."""
+    """The versions in opset_import; [] if the file is no ONNX file or damaged.
+
+    Raises ValueError for an entry that can't be read: others may find a version in it.
+    """
     try:
-        return [_opset_version(entry) for entry in _entries(path, _OPSET_IMPORT)]
+        entries = list(_entries(path, _OPSET_IMPORT))
     except (OSError, ValueError):
         return []
+    return [_opset_version(entry) for entry in entries]
 
 
 def _entries(path: Path, wanted: int) -> Iterator[bytes]:
@@ -55,9 +60,9 @@ def _next_field(file: BinaryIO, size: int, wanted: int) -> tuple[int, bytes]:
         length = _varint(file)
         if length > size - file.tell():
             raise ValueError("a field ends beyond the file")
-        if field == wanted and length <= _LARGEST_ENTRY:
-            return field, file.read(length)
-        file.seek(length, os.SEEK_CUR)
+        entry = file.read(min(length, _LARGEST_ENTRY + 1)) if field == wanted else b""
+        file.seek(length - len(entry), os.SEEK_CUR)
+        return field, entry
     elif kind == _VARINT:
         _varint(file)
     elif kind in (_FIXED64, _FIXED32):
@@ -82,15 +87,13 @@ def _varint(file: BinaryIO) -> int:
 def _opset_version(data: bytes) -> int:
     """The version of an OperatorSetIdProto: the last one, as protobuf reads it."""
     file, version = io.BytesIO(data), 0
-    while file.tell() < len(data):
-        tag = _varint(file)
-        number = _varint(file)
-        if tag & 7 == _BYTES:
-            file.seek(number, os.SEEK_CUR)
-        elif tag & 7 != _VARINT:
-            raise ValueError("neither a string nor a number")
-        elif tag >> 3 == _VERSION:
-            version = number
+    while (start := file.tell()) < len(data):
+        is_version = _varint(file) == _VERSION << 3 | _VARINT
+        if is_version:
+            version = _varint(file)
+        else:
+            file.seek(start)
+            _next_field(file, len(data), wanted=0)
     return version
 
 

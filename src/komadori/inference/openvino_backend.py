@@ -265,7 +265,10 @@ def read_model(core: Any, path: Path) -> Any:
         # Checked first, because the other readers log files that they can't parse.
         if not any(kind.supported(str(path)) for kind in kinds):
             raise ModelError(f"{path}: neither an ONNX model nor one of OpenVINO's")
-        newest = max(opset_versions(path), default=0)
+        try:
+            newest = max(opset_versions(path), default=0)
+        except ValueError as error:
+            raise ModelError(f"{path}: its operator sets can't be read: {error}") from None
         if newest > _MAX_OPSET:
             raise ModelError(f"{path}: operator set {newest:,}; at most {_MAX_OPSET:,} is read")
         return core.read_model(path)
