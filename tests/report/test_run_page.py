@@ -183,8 +183,9 @@ def test_curves_are_the_log(run):
 
 def test_damaged_numbers_of_a_log_are_left_out_of_the_curves(run):
     train = [e for e in run.history if e["kind"] == "train"]
-    damaged = [{**train[0], "policy_loss": value} for value in ("1", [], math.inf, math.nan)]
-    plots = run_page.curves([*damaged, *run.history])
+    values = ("1", [], math.inf, math.nan, 10**400, -1.7e308)
+    damaged = [{**train[0], "policy_loss": value} for value in values]
+    plots = run_page.curves([*damaged, {**train[0], "samples": 10**400}, *run.history])
     assert list(plots["policy-loss"].curves[0].y) == [e["policy_loss"] for e in train]
 
 

@@ -37,6 +37,8 @@ PLIES = 10
 FEWEST = 20
 #: Positions of largest loss shown as boards.
 BOARDS = 8
+#: Numbers beyond this are damage, and near the largest float can't be drawn.
+LARGEST_DRAWN = 1e100
 
 
 @dataclass(frozen=True)
@@ -326,8 +328,12 @@ def _facts_of(entry: dict[str, Any]) -> dict[str, str]:
 
 
 def _known(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    """The entries with a finite number there: others are null or damaged."""
-    return [e for e in entries if isinstance(e.get(key), int | float) and math.isfinite(e[key])]
+    """The entries with a number there that can be drawn: others are null or damaged."""
+    return [e for e in entries if _is_drawable(e.get(key)) and _is_drawable(e["samples"])]
+
+
+def _is_drawable(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) <= LARGEST_DRAWN  # NaN isn't
 
 
 def _thinned(entries: list[dict[str, Any]], key: str, most: int = 300) -> list[dict[str, Any]]:
