@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -1055,6 +1056,23 @@ def test_a_truncated_jkf_keeps_the_moves_before_its_end(indent: int | None, tmp_
         assert skipped.reason.startswith(("not JSON: ", f"ply {max(kept, default=0) + 1}: "))
         assert skipped.reason.endswith("; the moves before it are kept") == bool(damaged)
     assert kept == set(range(1, len(whole) + 1))
+
+
+def test_many_damaged_games_of_jkf_take_time_in_proportion_and_are_placed() -> None:
+    """Each error counted all lines before it: 30,000 games took half a minute."""
+    move = '{"move":{"from":{"x":7,"y":7},"to":{"x":7,"y":6},"color":0,"piece":"FU"}}'
+    line, count = f'{{"moves":[{{}},{move},x]}}\n', 30_000
+    begun = time.process_time()
+    found = list(jkf.documents(line * count + line.replace(",x", "")))
+    assert time.process_time() - begun < 8.0
+    assert [at for at, _, _ in found] == [number * len(line) for number in range(count + 1)]
+    column = line.index("x]") + 1
+    for number in (1, count // 2, count):
+        at, document, error = found[number - 1]
+        assert json.loads(document) == {"moves": [{}, json.loads(move)]}
+        place = f"line {number} column {column} (char {at + column - 1})"
+        assert str(error) == f"not JSON: Expecting value: {place}; the moves before it are kept"
+    assert found[-1][2] is None
 
 
 @pytest.mark.parametrize(

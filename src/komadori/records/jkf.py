@@ -74,6 +74,8 @@ _RULINGS = {
     "反則": End.ILLEGAL_MOVE,
     "入玉": End.DECLARATION,
 }
+#: Text before a damaged object that is dropped at once: its lines are counted for each error.
+_DROPPED = 1 << 16
 #: What stands between the keys and values of JSON.
 _BETWEEN_ITEMS = re.compile(r"[\s,:]*")
 _FIELDS = {
@@ -97,7 +99,7 @@ def documents(text: str) -> Iterator[tuple[int, str, RecordError | None]]:
     next line that begins an object.
     """
     decoder = json.JSONDecoder()
-    at = 0
+    at = passed = lines = 0  # `passed` and `lines`: characters and lines before the text
     while True:
         while at < len(text) and text[at] in "\ufeff \t\r\n,[]":
             at += 1
@@ -106,20 +108,27 @@ def documents(text: str) -> Iterator[tuple[int, str, RecordError | None]]:
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            is_number = not isinstance(error, (json.JSONDecodeError, RecursionError))
-            reason = "a number with too many digits" if is_number else error
+            if isinstance(error, json.JSONDecodeError):
+                where = f"line {lines + error.lineno} column {error.colno}"
+                reason = f"{error.msg}: {where} (char {passed + error.pos})"
+            else:
+                is_deep = isinstance(error, RecursionError)
+                reason = str(error) if is_deep else "a number with too many digits"
             sound = _sound_part(text, at)
             kept = "; the moves before it are kept" if sound else ""
-            yield at, sound, RecordError(f"not JSON: {reason}{kept}")
+            yield passed + at, sound, RecordError(f"not JSON: {reason}{kept}")
             following = text.find("\n{", at)
             if following < 0:
                 return
             at = following + 1
+            if at > _DROPPED:
+                passed, lines = passed + at, lines + text.count("\n", 0, at)
+                text, at = text[at:], 0
             continue
         if isinstance(value, dict) and isinstance(value.get("moves"), list):
-            yield at, text[at:end], None
+            yield passed + at, text[at:end], None
         else:  # any other JSON would be read as a game without moves
-            yield at, "", RecordError("not JKF: no list of moves")
+            yield passed + at, "", RecordError("not JKF: no list of moves")
         at = end
 
 
