@@ -12,12 +12,17 @@ import tomllib
 import types
 import typing
 from collections.abc import Mapping
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
 from komadori.whole_file import read_whole
+from komadori.wording import not_expected
 
 T = TypeVar("T")
+
+#: What a value must be an instance of, by the annotation of its field.
+_NUMBERS: dict[str, type] = {"int": Integral, "float": Real, "bool": bool}
 
 #: Maximum depth of tables and arrays within each other in a TOML file.
 MAX_DEPTH = 100
@@ -149,6 +154,29 @@ def _expected(hint: Any) -> str:
     if kind is Mapping or dataclasses.is_dataclass(hint):
         return "table"
     return getattr(hint, "__name__", str(hint))
+
+
+def numbers(settings: Any) -> None:
+    """Check the fields of a dataclass that are int, float or bool, or one of them or None.
+
+    Raises TypeError for a value of another kind (NumPy's count as Python's), ValueError for
+    infinity and NaN.
+    """
+    for one in dataclasses.fields(settings):
+        hint, _, rest = str(one.type).partition(" | ")
+        kind = _NUMBERS.get(hint)
+        value = getattr(settings, one.name)
+        if kind is None or (value is None and rest == "None"):
+            continue
+        if not isinstance(value, kind) and not (kind is bool and _is_bool(value)):
+            raise not_expected(one.name, value, f"{hint} or None" if rest else hint)
+        if hint == "float" and not math.isfinite(value):
+            raise ValueError(f"{one.name} is {value}, a finite number is needed")
+
+
+def _is_bool(value: object) -> bool:
+    """Whether it is NumPy's bool, which isn't imported for this."""
+    return type(value).__name__ in ("bool", "bool_")
 
 
 def at_least(settings: Any, **lowest: float) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import math
 import threading
 import time
 import weakref
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from komadori.inference import InferenceError, load
 from komadori.inference.fakes import FixedEvaluator, UniformEvaluator
 from komadori.rules import Board, Move
 from komadori.search import Info, Limits, PuctOptions, PuctSearcher
+from komadori.search.alphabeta import AlphaBetaOptions
 from komadori.search.options import batch_rows
 from komadori.search.reclaiming import FULLNESS
 from komadori.search.root_mate import CROWDED_FRACTION
@@ -98,6 +101,26 @@ def test_options_out_of_range() -> None:
     ):
         with pytest.raises(ValueError, match=next(iter(bad))):
             PuctOptions(**bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("options", [PuctOptions, AlphaBetaOptions])
+def test_every_number_of_the_options_is_checked(options: Any) -> None:
+    """A NaN or a negative constant would play other moves without a word."""
+    signed = ("fpu_reduction", "fpu_reduction_root", "random_seed", "resign_value")
+    for one in fields(options):
+        kind = str(one.type).split(" ")[0]
+        if kind in ("int", "float") and one.name not in signed:
+            with pytest.raises(ValueError, match=f"^{one.name} is -1, "):
+                options(**{one.name: -1})
+        if kind == "float":
+            for bad in (math.nan, math.inf, -math.inf):
+                with pytest.raises(ValueError, match=f"^{one.name} is {bad}, "):
+                    options(**{one.name: bad})
+        if kind in ("int", "bool"):
+            for wrong in (math.nan, 2.5, "5"):
+                with pytest.raises(TypeError, match=f"^{one.name}: expected {kind}"):
+                    options(**{one.name: wrong})
+            assert options(**{one.name: np.array([one.default])[0]})  # NumPy's numbers are numbers
 
 
 def test_a_network_of_other_tables() -> None:

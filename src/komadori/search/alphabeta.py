@@ -28,6 +28,7 @@ from komadori.search.protocol import (
     stopped_at_exit,
 )
 from komadori.search.resigning import Resigning, ResignRule
+from komadori.typed_settings import at_least, fractions, numbers, one_of
 from komadori.wording import check_type, counted, names_arguments
 
 if TYPE_CHECKING:
@@ -102,26 +103,25 @@ class AlphaBetaOptions:
     """Niceness of the search threads, on systems that have one per thread (Linux)."""
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("threads", 1),
-            ("hash_mb", 1),
-            ("multipv", 1),
-            ("draw_ply", 0),
-            ("resign_moves", 1),
-            ("minimum_thinking_ms", 0),
-            ("slow_mover", 1),
-            ("policy_depth", 1),
-            ("policy_nodes", 0),
-            ("niceness", 0),
-        ):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}, at least {least} is needed")
-        for name in ("draw_value_black", "draw_value_white"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, 0 to 1 is needed")
-        if self.declaration not in DECLARATION_POINTS:
-            rules = ", ".join(DECLARATION_POINTS)
-            raise ValueError(f"declaration is {self.declaration!r}, one of {rules} is needed")
+        numbers(self)
+        at_least(
+            self,
+            threads=1,
+            hash_mb=1,
+            multipv=1,
+            draw_ply=0,
+            resign_moves=1,
+            resign_ply=0,
+            minimum_thinking_ms=0,
+            slow_mover=1,
+            policy_depth=1,
+            policy_nodes=0,
+            niceness=0,
+        )
+        if self.time_margin_ms is not None:
+            at_least(self, time_margin_ms=0)
+        fractions(self, "draw_value_black", "draw_value_white")
+        one_of(self, "declaration", DECLARATION_POINTS)
         for name, value in self.constants.items():
             if name not in CONSTANTS:
                 raise ValueError(f"the search has no constant {name!r}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from komadori._core.tree import TreeOptions
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.rules import DECLARATION_POINTS
+from komadori.typed_settings import at_least, fractions, numbers, one_of, positive
 from komadori.wording import names_arguments
 
 #: Early batches have at most one row per this many visits, however long the search.
@@ -35,6 +36,8 @@ TREE_SETTINGS = (
     "mate_in_one",
 )
 _NONNEGATIVE = (
+    "c_init",
+    "c_init_root",
     "c_growth",
     "stdev_scale",
     "stdev_prior_weight",
@@ -42,6 +45,15 @@ _NONNEGATIVE = (
     "value_bias",
     "temperature_root",
     "visits_per_flight",
+    "draw_ply",
+    "root_mate_plies",
+    "pv_interval_ms",
+    "resign_ply",
+    "random_plies",
+    "random_temperature",
+    "random_temperature_drop",
+    "random_cutoff",
+    "minimum_time_ms",
 )
 _TREE = TreeOptions()
 
@@ -155,31 +167,31 @@ class PuctOptions:
     """Minimum time per move under a clock, if available."""
 
     def __post_init__(self) -> None:
-        if self.temperature <= 0:
-            raise ValueError(f"temperature is {self.temperature}, more than 0 is needed")
-        if self.declaration not in DECLARATION_POINTS:
-            rules = ", ".join(DECLARATION_POINTS)
-            raise ValueError(f"declaration is {self.declaration!r}, one of {rules} is needed")
-        for name in ("memory_mb", "mate_memory_mb", "visits_per_row", "multipv", "leaf_nodes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
-        if self.verify_margin is not None and self.verify_margin < 0:
-            raise ValueError(f"verify_margin is {self.verify_margin}, at least 0 is needed")
-        if self.stdev_prior <= 0:
-            raise ValueError(f"stdev_prior is {self.stdev_prior}, more than 0 is needed")
-        for name in _NONNEGATIVE:
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}, at least 0 is needed")
-        for name in (
+        numbers(self)
+        one_of(self, "declaration", DECLARATION_POINTS)
+        positive(self, "temperature", "c_base", "c_base_root", "stdev_prior", "eval_coef")
+        at_least(
+            self,
+            memory_mb=1,
+            mate_memory_mb=1,
+            visits_per_row=1,
+            multipv=1,
+            leaf_nodes=1,
+            resign_moves=1,
+        )
+        at_least(self, **dict.fromkeys(_NONNEGATIVE, 0))
+        for name in ("verify_margin", "time_margin_ms", "byoyomi_margin_ms"):
+            if getattr(self, name) is not None:
+                at_least(self, **{name: 0})
+        fractions(
+            self,
             "draw_value_black",
             "draw_value_white",
             "resign_threshold",
             "lcb_min_visits",
             "temperature_decay",
             "leaf_weight",
-        ):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, 0 to 1 is needed")
+        )
 
 
 def batch_rows(options: PuctOptions, visits: int, expected: float) -> int:
