@@ -722,6 +722,23 @@ def test_the_library_lists_the_games(visit: Open, site: Process) -> None:
     screenshot(page, "library-phone-ja")
 
 
+def test_a_game_without_names_is_one_of_question_marks(visit: Open, site: Process) -> None:
+    """Its row names the players so, and its buttons must too."""
+    address = f"http://{site.host}/api/games"
+    headers = {"content-type": "application/json", "origin": f"http://{site.host}"}
+    game = json.dumps({"position": "startpos moves 9g9f 1c1d"}).encode()
+    with urllib.request.urlopen(urllib.request.Request(address, game, headers)) as response:
+        number = json.load(response)["game"]
+    page = visit("library")
+    row = page.locator(".table.library tbody tr").first
+    expect(row).to_contain_text("▲ ? △ ?")
+    expect(row.get_by_role("button", name="Delete: ? – ?")).to_be_visible()
+    expect(row.get_by_role("link", name="? – ?")).to_be_visible()
+    urllib.request.urlopen(
+        urllib.request.Request(f"{address}/{number}", None, headers, method="DELETE")
+    ).close()
+
+
 def test_trainings_and_matches_are_shown(visit: Open) -> None:
     page = visit("train")
     expect(page.locator(".uplot").first).to_be_visible()

@@ -18,11 +18,12 @@ const PAGE = 50;
 const show = (number: number): void => open('analyse', number);
 
 function GameRow({ g, onRemoved }: { g: GameSummary; onRemoved: () => void }) {
+  const [black, white] = [g.black || '?', g.white || '?'];
   return (
     <tr class="link" onClick={e => !(e.target as HTMLElement).closest('button, a') && show(g.game)}>
       <th scope="row">
         <button type="button" class="move-link" onClick={() => show(g.game)}>
-          <span class={g.winner === 'black' ? 'won' : ''}>▲ {g.black || '?'}</span> <span class={g.winner === 'white' ? 'won' : ''}>△ {g.white || '?'}</span>
+          <span class={g.winner === 'black' ? 'won' : ''}>▲ {black}</span> <span class={g.winner === 'white' ? 'won' : ''}>△ {white}</span>
         </button>
         {g.title && <small> {g.title}</small>}
       </th>
@@ -39,12 +40,12 @@ function GameRow({ g, onRemoved }: { g: GameSummary; onRemoved: () => void }) {
         </small>
       </td>
       <td class="n actions">
-        <a class="button" href={apiUrl(`games/${g.game}/record`, { format: 'kif', studied: g.is_studied ? 'true' : undefined })} download aria-label={`${t('save.kif')}: ${g.black} – ${g.white}`}>
+        <a class="button" href={apiUrl(`games/${g.game}/record`, { format: 'kif', studied: g.is_studied ? 'true' : undefined })} download aria-label={`${t('save.kif')}: ${black} – ${white}`}>
           KIF
         </a>
         <Button
           icon="trash"
-          label={`${t('delete')}: ${g.black} – ${g.white}`}
+          label={`${t('delete')}: ${black} – ${white}`}
           onClick={async () => {
             if (!confirm(t('library.confirmDelete'))) return;
             await send('DELETE', `games/${g.game}`).catch((e: Error) => notify(explain(e), 'bad'));
