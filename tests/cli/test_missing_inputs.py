@@ -93,6 +93,35 @@ def test_a_setting_that_cannot_be_is_a_usage_error(
     assert done.exit_code == 2, done.output
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "analyse {}",
+        "evaluate x.onnx --data {}",
+        "generate teacher -o t --engine {}",
+        "generate relabel a.csa -o t --by {}",
+        "loop run {}",
+        "match material {}",
+        "records convert a.csa -o {}",
+        "records stats {}",
+        "train resnet5x64 --data a.hcpe -o {}",
+        "web {}",
+    ],
+)
+def test_an_empty_argument_is_a_usage_error(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is neither the working directory nor a default: a shell's variable may not be set."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csa", "a.hcpe", "x.onnx"):
+        Path(name).touch()
+    words = ["" if word == "{}" else word for word in command.split()]
+    done = CliRunner().invoke(group, words)
+    assert done.exit_code == 2, done.output
+    assert done.output.endswith(": it is empty\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csa", "a.hcpe", "x.onnx"]
+
+
 def test_other_errors_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("no opening")

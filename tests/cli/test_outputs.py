@@ -126,7 +126,8 @@ def test_an_empty_ladder_leaves_the_old_file(tmp_path: Path) -> None:
 def test_an_empty_name_of_an_output_is_refused(line: str, games: Path, tmp_path: Path) -> None:
     result = run(*line.format(games=games, folder=tmp_path).split(), "--out", "")
     assert result.exit_code == 2
-    assert "Error: . is a folder; name a file for the output" in result.output
+    assert "'--out'" in result.output
+    assert result.output.endswith(": it is empty\n")
 
 
 def test_two_outputs_are_two_files(games: Path, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from komadori import __version__
 from komadori.atomic import file_in_the_way
 from komadori.cli import SUBCOMMANDS, interrupt
 from komadori.cli.console import say, show
+from komadori.cli.empty_names import refuse_empty
 from komadori.cli.numbers import check_numbers
 from komadori.extras import missing
 from komadori.wording import names_no_file, not_enough_memory
@@ -56,6 +57,7 @@ class _LazyGroup(click.Group):
         module = importlib.import_module(f"komadori.cli.{name}")
         command: click.Command = module.command
         check_numbers(command)
+        refuse_empty(command)
         _add_help(command)
         if isinstance(command, click.Group):  # click would cut summaries in the middle
             for one in command.commands.values():
