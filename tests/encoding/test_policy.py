@@ -81,7 +81,12 @@ def test_softmax() -> None:
     for temperature in (0.3, 1.0, 4.0):
         weights = np.exp((logits - logits.max()) / temperature)
         np.testing.assert_allclose(softmax(logits, temperature), weights / weights.sum(), rtol=2e-5)
-    np.testing.assert_array_equal(softmax([0.0, np.inf]), [0.5, 0.5])
+    for value in (np.inf, np.nan):
+        np.testing.assert_array_equal(softmax([0.0, value]), [0.5, 0.5])
+    np.testing.assert_array_equal(softmax([-np.inf, -np.inf]), [0.5, 0.5])
+    np.testing.assert_array_equal(softmax([0.0, -np.inf]), [1.0, 0.0])  # a mask
+    assert softmax.__doc__ is not None
+    assert "-inf, as of a mask" in softmax.__doc__
     with pytest.raises(ValueError, match="temperature must be greater than 0"):
         softmax([1.0, 2.0], 0.0)
     with pytest.raises(ValueError, match="softmax needs logits"):

@@ -142,7 +142,8 @@ def move_probabilities(
 
     logits: [scheme.size], one row of a network's policy outputs. The softmax, at the
     temperature, is over the legal moves. Outputs of several heads multiply. Moves that share a
-    label share its probability in equal parts. Uniform where a logit isn't finite.
+    label share its probability in equal parts. A logit of -inf, as of a mask, has probability 0;
+    uniform if one is NaN or inf, or all are -inf.
     """
     row = np.ascontiguousarray(logits, np.float32)
     return _core.move_probabilities(scheme_named(scheme).name, board, row, temperature)
@@ -152,8 +153,8 @@ def move_probabilities(
 def softmax(logits: ArrayLike, temperature: float = 1.0) -> NDArray[np.float32]:
     """exp(logits / temperature), normalised: float32 [n] of n >= 1 logits.
 
-    This is the softmax that the search applies to the legal moves. Uniform where a logit isn't
-    finite.
+    This is the softmax that the search applies to the legal moves. A logit of -inf, as of a mask,
+    has probability 0; uniform if one is NaN or inf, or all are -inf.
     """
     return _core.softmax(np.ascontiguousarray(logits, np.float32), temperature)
 
