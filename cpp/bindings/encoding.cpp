@@ -303,7 +303,7 @@ void bind_encoding(nb::module_& m) {
     m.def("move_probabilities", &probabilities_of_moves, "scheme"_a, "position"_a, "logits"_a,
           "temperature"_a, "Probabilities of the legal moves, in order, from a row of logits.");
     m.def("softmax", &softmax_of, "logits"_a, "temperature"_a,
-          "Probabilities; uniform where a logit isn't finite.");
+          "Probabilities; -inf gives 0; uniform if one is NaN or inf, or all are -inf.");
     m.def("encode_positions", &encode_positions_into, "table"_a, "positions"_a, "type"_a, "outs"_a);
     m.def("mirror", &mirror_into, "hcps"_a, "moves"_a.none(), "mirrored_hcps"_a,
           "mirrored_moves"_a.none(), "threads"_a);

@@ -23,7 +23,8 @@ void policy_columns(const LabelScheme& scheme, Move m, Color turn, std::uint16_t
 void move_logits(const LabelScheme& scheme, std::span<const std::uint16_t> columns,
                  const float* row, float temperature, std::span<float> logits);
 
-// Logits to probabilities, in place. If one isn't finite, makes them uniform and returns false.
+// Logits to probabilities, in place; -inf gives 0. If one is NaN or inf, or all are -inf, makes
+// them uniform and returns false.
 bool softmax(std::span<float> logits, float temperature);
 
 // The probabilities of position.legal_moves(), in order. row: [scheme.size()] logits.
@@ -45,7 +46,7 @@ struct CandidateOptions {
 };
 
 // Appends the candidates of the rows hcps[count][32] with logits[count][scheme.size()]. The move
-// keep[i] is always kept if it is legal. A row with a logit that isn't finite has no candidates.
+// keep[i] is always kept if it is legal. A row that softmax refuses has no candidates.
 // Throws RowPositionError.
 void policy_candidates(const LabelScheme& scheme, HcpRows hcps, const float* logits,
                        const std::uint16_t* keep, const CandidateOptions& options,

@@ -171,7 +171,9 @@ def move_probabilities(scheme: str, position: komadori._core.rules.Position, log
     """Probabilities of the legal moves, in order, from a row of logits."""
 
 def softmax(logits: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], temperature: float) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]:
-    """Probabilities; uniform where a logit isn't finite."""
+    """
+    Probabilities; -inf gives 0; uniform if one is NaN or inf, or all are -inf.
+    """
 
 def encode_positions(table: str, positions: Sequence[komadori._core.rules.Position], type: PlaneType, outs: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]]) -> None: ...
 
