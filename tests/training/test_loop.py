@@ -144,7 +144,7 @@ def test_a_resumed_log_has_each_test_once(tmp_path, encoder, samples):
 
 @pytest.mark.parametrize(
     "line",
-    [b"\xff\xfe\n", b'{"kind": "train"}\n', b'{"step": 1}\n', b'{"kind": "test", "step": 2}\n'],
+    [b"\xff\xfe\n", b'{"kind": "train"}\n', b'{"step": 1}\n', b'{"kind": "test", "step": "2"}\n'],
 )
 def test_damaged_lines_of_a_log_are_left_out(tmp_path, encoder, samples, line):
     calls = iter(range(100))

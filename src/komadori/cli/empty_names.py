@@ -1,4 +1,4 @@
-"""An empty argument, as of a shell variable that isn't set, is no value of any option."""
+"""An empty name of a file or an engine, as of a shell variable that isn't set, is refused."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any
 
 import click
 
+#: Texts that name files or engines.
+_NAMES = frozenset(("--data", "--engine", "--opponent-engine"))
+
 
 def refuse_empty(command: click.Command) -> None:
-    """Refuse empty arguments of a command, or of all commands of a group.
+    """Refuse empty names given to a command, or to all commands of a group.
 
-    Otherwise an empty path would be the working directory, and an engine without a name none. An
-    empty name of a model remains the default, as that of the option DNN_Model.
+    Otherwise an empty path would be the working directory, and an engine without a name none.
     """
     for parameter in command.params:
-        is_text = isinstance(parameter.type, click.Path | type(click.STRING))
-        is_checked = isinstance(parameter.type.convert, _Checked)
-        if is_text and not is_checked and parameter.name != "model":
+        is_name = isinstance(parameter.type, click.Path) or not _NAMES.isdisjoint(parameter.opts)
+        if is_name and not isinstance(parameter.type.convert, _Checked):
             parameter.type = copy.copy(parameter.type)  # parameters share types
             vars(parameter.type)["convert"] = _Checked(parameter.type.convert)
     if isinstance(command, click.Group):

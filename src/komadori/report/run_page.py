@@ -329,7 +329,7 @@ def _facts_of(entry: dict[str, Any]) -> dict[str, str]:
 
 def _known(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     """The entries with a number there that can be drawn: others are null or damaged."""
-    return [e for e in entries if _is_drawable(e.get(key)) and _is_drawable(e["samples"])]
+    return [e for e in entries if _is_drawable(e.get(key)) and _is_drawable(e.get("samples"))]
 
 
 def _is_drawable(value: Any) -> bool:

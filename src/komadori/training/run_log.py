@@ -111,9 +111,8 @@ def read_log(run_dir: Path) -> list[dict[str, Any]]:
 
 
 def _has_keys(entry: dict[str, Any]) -> bool:
-    kind = entry.get("kind")
-    has_samples = type(entry.get("samples")) is int or kind not in ("train", "test")
-    return type(kind) is str and type(entry.get("step")) is int and has_samples
+    has_samples = type(entry.get("samples", 0)) is int
+    return type(entry.get("kind")) is str and type(entry.get("step")) is int and has_samples
 
 
 def _plain(value: Any) -> Any:
