@@ -74,7 +74,7 @@ _RULINGS = {
     "反則": End.ILLEGAL_MOVE,
     "入玉": End.DECLARATION,
 }
-#: Text before a damaged object that is dropped at once: its lines are counted for each error.
+#: Characters before a damaged object that are cut off: Python counts their lines for each error.
 _DROPPED = 1 << 16
 #: What stands between the keys and values of JSON.
 _BETWEEN_ITEMS = re.compile(r"[\s,:]*")
