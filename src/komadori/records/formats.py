@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from komadori._core import records as _core
 from komadori.records import kif, usi
+from komadori.records.checking import check_game
 from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import plain_suffix
 from komadori.records.game import Game, Source
@@ -214,6 +215,7 @@ def _read_jkf(data: Data, path: Path) -> Iterator[Chunk]:
 
 def _write_text(writer: Callable[[Game], str]) -> Callable[[Game, str], bytes]:
     def write(game: Game, encoding: str) -> bytes:
+        check_game(game)
         text = writer(game)
         if encoding != "utf-8":
             text = text.replace("encoding=UTF-8", "encoding=Shift_JIS", 1)

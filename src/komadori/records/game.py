@@ -285,8 +285,8 @@ class Game:
             Winner.DRAW: "drawn",
             Winner.UNKNOWN: "no result",
         }
-        how = self.end.name.lower().replace("_", " ")
-        return words[self.winner] + (f" ({how})" if self.end != End.UNKNOWN else "")
+        how = End(self.end).name.lower().replace("_", " ")
+        return words[Winner(self.winner)] + (f" ({how})" if self.end != End.UNKNOWN else "")
 
 
 def _position(board: Board) -> str:

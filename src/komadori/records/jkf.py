@@ -25,7 +25,7 @@ from komadori.records.kif import (
     read_line_of_play,
     score_lines,
 )
-from komadori.records.text import add_header, take_scores, takes_line
+from komadori.records.text import add_header, encodable, take_scores, takes_line
 from komadori.rules import Board, Move
 from komadori.wording import counted
 
@@ -453,14 +453,15 @@ def _document(game: Game, spent_ms: tuple[int, int] = (0, 0)) -> dict[str, Any]:
         entries.append(rs.MoveEntry(move.usi(), time_ms=None if time == NO_TIME else time))
         parts = [*score_lines(game, ply, board), game.comments.get(ply)]
         comments.append("\n".join(part for part in parts if part) or None)
+    headers = {encodable(key): encodable(text) for key, text in game.headers.items()}
     metadata = rs.RecordMetadata(
-        event=game.headers.get("event"),
-        site=game.headers.get("site"),
-        black_player=game.headers.get("black"),
-        white_player=game.headers.get("white"),
-        start_date=game.headers.get("start_time"),
-        end_date=game.headers.get("end_time"),
-        attributes=_attributes(game.headers),
+        event=headers.get("event"),
+        site=headers.get("site"),
+        black_player=headers.get("black"),
+        white_player=headers.get("white"),
+        start_date=headers.get("start_time"),
+        end_date=headers.get("end_time"),
+        attributes=_attributes(headers),
     )
     record = rs.Record.from_main_line(
         _unnumbered(game.initial_sfen),

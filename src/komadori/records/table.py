@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import records as _core
+from komadori.records.checking import check_game
 from komadori.records.game import Candidates, End, Game, Source, Winner
-from komadori.records.text import add_header, decode
+from komadori.records.text import add_header, decode, encodable
 from komadori.wording import check_type
 
 __all__ = ["games_of", "table_of"]
@@ -74,6 +75,7 @@ def table_of(games: Iterable[Game]) -> _core.GameTable:
     table = _core.GameTable()
     for game in games:
         check_type("games", game, Game)
+        check_game(game)
         texts = [(-1, key, text) for key, text in game.headers.items()]
         texts += [(ply, "", text) for ply, text in game.comments.items()]
         texts += [(ply, "pv", text) for ply, text in game.pvs.items()]
@@ -91,6 +93,6 @@ def table_of(games: Iterable[Game]) -> _core.GameTable:
             candidates=np.ascontiguousarray(known.count) if known else None,
             candidate_move16=np.ascontiguousarray(known.move16) if known else _NOTHING,
             candidate_visits=np.ascontiguousarray(known.visits) if known else _NOTHING,
-            texts=texts,
+            texts=[(int(ply), encodable(key), encodable(text)) for ply, key, text in texts],
         )
     return table

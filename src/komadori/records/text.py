@@ -21,6 +21,7 @@ __all__ = [
     "as_utf8",
     "decode",
     "decode_exactly",
+    "encodable",
     "encoding_of",
     "lines_of",
     "score_comment",
@@ -35,6 +36,11 @@ BLOCK_BYTES, LINE_BYTES = 1 << 22, 1 << 24
 MAX_JOINED = 1 << 16
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
+
+def encodable(text: str) -> str:
+    """Return the text with a question mark for each lone surrogate, which no encoding has."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def decode(data: bytes) -> str:
