@@ -482,6 +482,8 @@ def test_configs_are_checked(table, message) -> None:
             "nosuch: no such model",
         ),
         ("train", {"data": ["nosuch.csa"]}, "nosuch.csa"),
+        ("train", {"data": ["{here}/text.txt"]}, "text.txt: no game with samples"),
+        ("train", {"data": ["{here}/empty"]}, "empty: no record format"),
         ("gate", {"gate": {"openings": "nosuch.sfen"}}, "nosuch.sfen: No such file"),
         ("references", {"gate": {"references": ["materal"]}}, "'materal' is no player"),
         ("references", {"gate": {"references": ["nosuch.onnx"]}}, "nosuch.onnx: no such model"),
@@ -490,14 +492,19 @@ def test_configs_are_checked(table, message) -> None:
 def test_what_a_later_stage_needs_is_checked_before_the_first_game(
     tmp_path, stage, table, message
 ) -> None:
+    (tmp_path / "text.txt").write_text("hello\n")
+    (tmp_path / "empty").touch()
+    if "data" in table:
+        table = {"data": [name.format(here=tmp_path) for name in table["data"]]}
+    folder = tmp_path / "loop"
     small = {"games": {"games": 2, "settings": TEACHER}, "train": TRAIN, "generations": 1}
-    loop = Loop(config_from_dict({"learner": "two-piece", **small, **table}), tmp_path)
+    loop = Loop(config_from_dict({"learner": "two-piece", **small, **table}), folder)
     with pytest.raises((ValueError, OSError), match=message):
         run(loop)
     with pytest.raises((ValueError, OSError), match=message):
         run_stage(loop, stage)
-    assert [path.name for path in tmp_path.iterdir()] == ["loop.json"]
-    Loop(config(), tmp_path)  # nothing was made: takes a corrected config
+    assert [path.name for path in folder.iterdir()] == ["loop.json"]
+    Loop(config(), folder)  # nothing was made: takes a corrected config
 
 
 def test_an_opening_file_is_named_as_text_or_in_a_list(tmp_path) -> None:

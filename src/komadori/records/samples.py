@@ -339,6 +339,20 @@ def _load_file(path: Path) -> Samples:
     return samples
 
 
+def check_samples(path: Path) -> None:
+    """Raise as `load_samples` does for a file that it can't load, without reading on from the first
+    sample."""
+    damage: list[Skipped] = []
+    data = content(path, damage)
+    format = guess_format(path, data)
+    if format.holds_games:
+        found: Iterator[object] = samples_by_game(GameReader(path, format.name, data=data))
+    else:
+        found = iter(SampleReader(path, format.name))
+    if next(found, None) is None:
+        _load_file(path)
+
+
 def no_samples(path: Path, skipped: Iterable[Skipped]) -> RecordError:
     """The error of a file without a sample: names its first fault, or what a game needs."""
     why = next(

@@ -185,9 +185,10 @@ def _relabel(context: _Context) -> bool:
 
 
 def _check_train(loop: Loop) -> None:
+    from komadori.records.samples import check_samples
+
     for path in loop.config.data:
-        with Path(path).open("rb"):
-            pass
+        check_samples(Path(path))
 
 
 def _train(context: _Context) -> bool:
