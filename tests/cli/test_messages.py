@@ -514,6 +514,16 @@ def test_an_option_that_no_game_can_have_is_an_error_of_use(
     assert not (here / "games").exists()
 
 
+def test_an_empty_model_of_selfplay_is_the_default(here: Path) -> None:
+    words = ["--games", "1", "--playouts", "2", "--max-plies", "4", "--threads", "1", "--seed", "1"]
+    made = []
+    for folder, model in (("empty", ""), ("named", "default")):
+        arguments = ["generate", "selfplay", "-o", folder, "--model", model, *words]
+        assert CliRunner().invoke(group, arguments).exit_code == 0
+        made.append((here / folder / "settings.json").read_text())
+    assert made[0] == made[1]
+
+
 @pytest.mark.parametrize("line", ["match random --games", "records head"])
 def test_an_error_repeats_a_long_value_only_in_part(line: str, here: Path) -> None:
     result = run(f"{line} {'x' * 100_000}")

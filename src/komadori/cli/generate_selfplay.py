@@ -161,7 +161,8 @@ def command(
 
     _refuse_unused({"openings": openings, **given})
     try:
-        path = model if Path(model).exists() else find_model(model, is_typed=True)
+        # An empty name means the default, as everywhere, not the working directory.
+        path = model if model and Path(model).exists() else find_model(model, is_typed=True)
         card = {} if is_fake(path) else inference.card_of(path)
         if coefficient := card.get("eval_coef"):
             given["eval_coef"] = float(coefficient)
