@@ -224,6 +224,14 @@ def test_settings_that_make_no_sense_are_named(change, message) -> None:
         Settings(**change)
 
 
+def test_damaged_initial_weights_are_named_once(teacher, source, tmp_path) -> None:
+    start = tmp_path / "start.bin"
+    start.write_bytes(b"hello\n")
+    with pytest.raises(ValueError, match=r"start\.bin: not an NNUE network") as caught:
+        Distillation(SMALL, teacher, [source], tmp_path / "run", resume=False, start=start)
+    assert str(caught.value).count("start.bin") == 1
+
+
 def test_a_chunk_without_a_position_ends_the_run(teacher, source, tmp_path) -> None:
     settings = Settings(chunks=1, draws=1, nodes=1, limit_cp=1, test_positions=1)
     with pytest.raises(ValueError, match="chunk 1 has no position"):

@@ -193,8 +193,9 @@ class Distillation:
         self._teacher = Evaluation("nnue", teacher, fv_scale)
         self._scores = NnueWeights.load(teacher, fv_scale).core()
         if start is not None:
+            weights = NnueWeights.load(start).core()
             try:
-                self.model.set(NnueWeights.load(start).core())
+                self.model.set(weights)
                 self._average[:] = self.model.parameters
             except ValueError as error:
                 raise ValueError(f"{start}: {error}") from error
