@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -396,6 +397,22 @@ def test_a_match_depends_on_its_seed_alone(concurrency: int) -> None:
     expected = arena.play_match("material", "random", games=6, seed=1)
     assert games(1) == {g.index: g.moves for g in expected.games}
     assert games(1) != games(2)
+
+
+def test_a_match_starts_no_more_workers_than_it_has_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = []
+
+    class Thread(threading.Thread):
+        def __init__(self, **options: Any) -> None:
+            names.append(options["name"])
+            super().__init__(**options)
+
+    monkeypatch.setattr("komadori.arena.workers.threading.Thread", Thread)
+    result = arena.play_match(
+        lambda: make("random"), lambda: make("random"), games=2, concurrency=20
+    )
+    assert len(result.games) == 2
+    assert names == ["game runner 0", "game runner 1"]
 
 
 def test_functions_play_in_threads() -> None:

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -72,7 +72,8 @@ def run_jobs(
         open_runner: Callable[[], Any] = partial(ProcessGameRunner, sources, conditions, threads)
     else:
         open_runner = partial(GameRunner, sources)
-    yield from _in_threads(open_runner, conditions, iter(jobs), concurrency)
+    count = min(concurrency, len(jobs)) if isinstance(jobs, Sized) else concurrency
+    yield from _in_threads(open_runner, conditions, iter(jobs), count)
 
 
 def _in_threads(
