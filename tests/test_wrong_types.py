@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from komadori import analysis, arena, inference, players, records, search, training
@@ -74,6 +75,37 @@ def test_a_wrong_type_names_the_argument(call: str) -> None:
 def test_a_search_names_the_limits_that_there_are() -> None:
     with pytest.raises(TypeError, match=r"^no limit 'time_ms' \(they are nodes, .*movetime_ms"):
         search.search(Board(), time_ms=100)
+
+
+@pytest.mark.parametrize("value", [2**63, 2**64, 10**400], ids=["2^63", "2^64", "10^400"])
+def test_a_number_too_large_for_the_core_names_the_argument(value: int) -> None:
+    for name in ("nodes", "movetime_ms", "btime_ms", "depth"):
+        with pytest.raises(
+            ValueError, match=f"^{name} is {value}, at most {2**63 - 1} is possible"
+        ):
+            search.Limits(**{name: value})
+    for name in ("visits_per_flight", "draw_ply"):
+        with pytest.raises(
+            ValueError, match=f"^{name} is {value}, at most {2**31 - 1} is possible"
+        ):
+            search.PuctOptions(**{name: value})
+
+
+def test_a_number_too_large_for_a_float_names_the_argument() -> None:
+    with pytest.raises(ValueError, match=r"^c_init is 10+, a finite number is needed"):
+        search.PuctOptions(c_init=10**400)
+
+
+def test_a_seed_of_numpy_is_a_seed() -> None:
+    seeds = (3, np.int64(3))
+    options = [search.PuctOptions(random_plies=9, random_seed=seed) for seed in seeds]
+    found = []
+    for one in options:
+        searcher = search.PuctSearcher(inference.load("uniform"), one)
+        searcher.set_position(Board())
+        found.append(searcher.search(search.Limits(nodes=20)).best_move)
+        searcher.close()
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("method", ["set_position", "search"])

@@ -170,8 +170,16 @@ def numbers(settings: Any) -> None:
             continue
         if not isinstance(value, kind) and not (kind is bool and _is_bool(value)):
             raise not_expected(one.name, value, f"{hint} or None" if rest else hint)
-        if hint == "float" and not math.isfinite(value):
+        if hint == "float" and not _is_finite(value):
             raise ValueError(f"{one.name} is {value}, a finite number is needed")
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a float can hold the number."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _is_bool(value: object) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from komadori._core.tree import TreeOptions
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.rules import DECLARATION_POINTS
-from komadori.typed_settings import at_least, fractions, numbers, one_of, positive
+from komadori.typed_settings import at_least, at_most, fractions, numbers, one_of, positive
 from komadori.wording import names_arguments
 
 #: Early batches have at most one row per this many visits, however long the search.
@@ -55,6 +55,8 @@ _NONNEGATIVE = (
     "random_cutoff",
     "minimum_time_ms",
 )
+#: The largest number that the tree holds in 32 bits.
+_INT32_MAX = 2**31 - 1
 _TREE = TreeOptions()
 
 
@@ -180,6 +182,7 @@ class PuctOptions:
             resign_moves=1,
         )
         at_least(self, **dict.fromkeys(_NONNEGATIVE, 0))
+        at_most(self, visits_per_flight=_INT32_MAX, draw_ply=_INT32_MAX)
         for name in ("verify_margin", "time_margin_ms", "byoyomi_margin_ms"):
             if getattr(self, name) is not None:
                 at_least(self, **{name: 0})

@@ -20,6 +20,8 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 #: Fields of `Limits` that aren't numbers of nodes, plies or milliseconds.
 _NOT_COUNTS = ("infinite", "ponder", "searchmoves")
+#: The largest number that a search holds in 64 bits.
+_INT64_MAX = 2**63 - 1
 
 
 @names_arguments
@@ -28,7 +30,7 @@ class Limits:
     """Limits of a search, which ends at the first that is reached; without any, when stopped.
 
     Times are in milliseconds, as in USI's `go`. Raises TypeError for a limit that isn't an integer,
-    ValueError for a negative one.
+    ValueError for a negative one or one above 2^63 - 1.
     """
 
     nodes: int | None = None
@@ -60,6 +62,8 @@ class Limits:
                 raise not_expected(name, value, "int")
             if value < 0:
                 raise ValueError(f"{name} is {value}, at least 0 is needed")
+            if int(value) > _INT64_MAX:
+                raise ValueError(f"{name} is {value}, at most {_INT64_MAX} is possible")
         for move in self.searchmoves:
             check_type("searchmoves", move, Move)
 

@@ -47,6 +47,11 @@ from komadori.wording import check_type, names_arguments
 POLL_S = 0.01
 
 
+def _seed(options: PuctOptions) -> int | None:
+    """The seed as Python's random numbers take it, which don't know NumPy's integers."""
+    return None if options.random_seed is None else int(options.random_seed)
+
+
 @names_arguments
 class PuctSearcher(OneAtATime):
     """Tree search with a policy and value network (a `search.Searcher`).
@@ -74,7 +79,7 @@ class PuctSearcher(OneAtATime):
         self._verification = Verification()
         self._verification.apply(self._options)
         self._mate = RootMate(self._options.mate_memory_mb)
-        self._random = random.Random(self._options.random_seed)
+        self._random = random.Random(_seed(self._options))
         self._resigning = Resigning()
         self._board = Board()
         self._is_placed = False
@@ -105,7 +110,7 @@ class PuctSearcher(OneAtATime):
             self._mate.forget()
             self._mate = mate
         if options.random_seed != self._options.random_seed:
-            self._random.seed(options.random_seed)
+            self._random.seed(_seed(options))
         self._options = options
         self._is_placed = False
 
@@ -141,7 +146,7 @@ class PuctSearcher(OneAtATime):
         self._tree.clear()
         self._leaf_search.new_game()
         self._verification.new_game()
-        self._random.seed(self._options.random_seed)
+        self._random.seed(_seed(self._options))
         self._resigning.new_game()
         self._is_placed = False
 
