@@ -398,6 +398,23 @@ def test_a_player_whose_files_change_plays_no_more(path: Path, tmp_path: Path) -
             ladder.play(2, among=["w"])
 
 
+def test_an_imported_player_without_the_ladders_limits_plays_no_more(tmp_path: Path) -> None:
+    path = tmp_path / "ladder.db"
+    assert run("new", path, "--nodes", 100).exit_code == 0
+    match = tmp_path / "match"
+    arena.play_match("material?name=mat", "random?name=gps", games=2, out=match)
+    with Ladder(path) as ladder:
+        ladder.import_match(match)
+    with sqlite3.connect(path) as database:  # as of a match in which it set its own limit
+        database.execute("UPDATE players SET spec = 'gpsusi?LimitDepth=2' WHERE name = 'gps'")
+    database.close()
+    result = run("play", path, "--games", 2)
+    assert result.exit_code == 2, result.output
+    assert "'gps' can't play: gpsusi takes no nodes or depth" in " ".join(result.output.split())
+    with Ladder(path) as ladder:
+        assert len(list(ladder.games())) == 2  # no game is lost by it
+
+
 def test_the_next_pairing_is_where_most_is_learned(tmp_path: Path) -> None:
     settings = make_settings(arena.Conditions(), opening_plies=0)
     with Ladder.create(tmp_path / "l.db", settings) as ladder:

@@ -464,7 +464,8 @@ class Ladder:
 
         Games come in pairs (one opening, both colours). Each is stored as it ends; `on_game` is
         called with it and the number played. Returns the number played. Raises LadderError if a
-        player's files have changed since it was added.
+        player's files have changed since it was added, and PlayerSpecError if one of a match that
+        was imported is known not to support the ladder's limits or openings.
         """
         if games < 2 or games % 2 or block < 2 or block % 2:
             raise LadderRequestError("games come in pairs: even numbers above zero")
@@ -482,10 +483,15 @@ class Ladder:
     def _play_block(
         self, pair: tuple[str, str], games: int, concurrency: int
     ) -> Iterator[GameRecord]:
-        from komadori.players import fingerprint
+        from komadori.players import PlayerSpecError, fingerprint
 
         a, b = (self.player(name) for name in pair)
+        starts = {opening.sfen for opening in self.settings.openings}
         for player in (a, b):
+            try:
+                check_players(self.settings.conditions, [player.spec], starts)
+            except PlayerSpecError as error:
+                raise PlayerSpecError(f"{player.name!r} can't play: {error}") from error
             now = fingerprint(player.spec)
             for path in sorted(now.keys() | player.files.keys()):
                 if now.get(path) != player.files.get(path):
