@@ -103,10 +103,10 @@ def test_searched_labels_differ_from_the_static_evaluation_by_what_is_not_averag
 def test_calibrated_labels_add_what_a_search_found_beyond_the_mean() -> None:
     static = np.array([10, 20, -30, 250, 250], np.int32)
     scores = np.array([60, 90, 0, 5000, 200], np.int16)
-    labels = distillation._calibrated(static, scores, 100)
+    labels = distillation.calibrated(static, scores, 100)
     assert labels.tolist() == [0, 30, -30, 325, 175]
     large = np.array([60_000, -60_000, 60_000], np.int32)  # of an `fv_scale` of 1
-    labels = distillation._calibrated(large, np.zeros(3, np.int16), 100)
+    labels = distillation.calibrated(large, np.zeros(3, np.int16), 100)
     assert labels.tolist() == [32767, -32768, 32767]
 
 

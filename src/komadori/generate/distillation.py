@@ -395,7 +395,7 @@ class Distillation:
             return hcp
         searched = np.empty(len(hcp), _SEARCHED)
         searched["hcp"] = hcp
-        searched["score_cp"] = _calibrated(
+        searched["score_cp"] = calibrated(
             self._evaluated(hcp), found["score_cp"][first], self.settings.label_limit_cp
         )
         return searched
@@ -518,13 +518,16 @@ def _split(sources: Sequence[Path]) -> tuple[Hcps, Hcps, int]:
     return np.ascontiguousarray(train), np.ascontiguousarray(every[is_test]), left_out
 
 
-def _calibrated(
+def calibrated(
     static: NDArray[np.int32], scores: NDArray[np.int16], limit_cp: int
 ) -> NDArray[np.int16]:
     """The static evaluation, plus what each search found beyond the mean at that evaluation.
 
     A search is on average some tens of centipawns better for the side to move than the static
     evaluation, and closer to 0. A network that learns this counts it twice when it searches.
+
+    static, scores: [N], centipawns, side to move's view. limit_cp: the largest difference between
+    the two that counts. Returns the labels [N].
     """
     found = np.clip(scores - static.astype(np.float64), -limit_cp, limit_cp)
     steps = 2 * _CALIBRATION_STEPS
