@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import math
 import os
 import signal
 import subprocess
@@ -171,6 +172,12 @@ def test_conditions_are_checked() -> None:
 @pytest.mark.parametrize(("count", "plies", "name"), [(-1, 8, "count"), (2, -1, "plies")])
 def test_random_openings_name_the_negative_argument(count: int, plies: int, name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name} is -1, at least 0 is needed$"):
+        arena.random_openings(count, plies)
+
+
+@pytest.mark.parametrize(("count", "plies", "name"), [(math.inf, 4, "count"), (2, 4.5, "plies")])
+def test_openings_are_counted_in_whole_numbers(count: Any, plies: Any, name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{name}: expected int, got float$"):
         arena.random_openings(count, plies)
 
 

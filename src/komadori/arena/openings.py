@@ -6,6 +6,7 @@ openings need not be balanced; balanced ones are more informative.
 
 from __future__ import annotations
 
+import numbers
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from komadori.usi.protocol import STARTPOS, UsiSyntaxError, parse_position
 from komadori.whole_file import read_whole
-from komadori.wording import counted, names_arguments
+from komadori.wording import counted, names_arguments, not_expected
 
 if TYPE_CHECKING:
     from komadori.records import Games, Skipped
@@ -77,6 +78,8 @@ def random_openings(
     """
     plies = RANDOM_PLIES if plies is None else plies
     for name, value in (("count", count), ("plies", plies)):
+        if not isinstance(value, numbers.Integral):
+            raise not_expected(name, value, "int")
         if value < 0:
             raise ValueError(f"{name} is {value}, at least 0 is needed")
     if plies == 0 and count > 0:
