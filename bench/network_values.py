@@ -6,8 +6,9 @@
 
 `predict`: one position per decided game, between the 20th move and 20 before the last. Logistic
 regressions of the result on the NNUE's static evaluation, the network's value, the score of a small
-search, and of a search together with each of the others: what has a weight beside the search tells
-it something that it doesn't find itself. The network must not have seen the games.
+search, and of a search together with each of the others: an evaluation that keeps a weight beside
+the search knows something that the search doesn't find. Use games that the network wasn't trained
+on.
 
 `learn`: the positions that searches near the games evaluate, those whose best move in a search of
 20 nodes is neither a capture nor a promotion, each labelled with the network's value at one visit
@@ -37,6 +38,7 @@ from komadori.records import Samples, load_samples
 
 #: Centipawns per logit, for all scores; in training, that of the loss.
 COEF = 600
+#: Plies left out at the beginning and the end of a game.
 MARGIN = 20
 #: Source positions per file.
 SEGMENT = 16384
@@ -63,6 +65,7 @@ def values_of(samples: Samples) -> Floats:
 
 
 def one_per_game(sources: Sequence[Path], seed: int) -> Samples:
+    """One random position per decided game, `MARGIN` plies or more from its ends."""
     random = np.random.default_rng(seed)
     parts = []
     for chunk in read_chunks(sources):
@@ -76,7 +79,7 @@ def one_per_game(sources: Sequence[Path], seed: int) -> Samples:
 
 
 def searched(samples: Samples, nodes: int, threads: int) -> Floats:
-    """Scores of searches; NaN where there is none."""
+    """Scores of searches, centipawns; NaN for a position that wasn't searched."""
     settings = NearbySettings(plies=(0, 0), search=SearchBounds(nodes=nodes), limit_cp=0)
     found, _ = Nearby(settings, Evaluation("nnue", None), threads).positions(samples, 0)
     rows = {hcp.tobytes(): score for hcp, score in zip(found.hcp, found.score_cp, strict=True)}
@@ -84,7 +87,7 @@ def searched(samples: Samples, nodes: int, threads: int) -> Floats:
 
 
 def regress(columns: Sequence[Floats], result: Floats) -> tuple[Floats, Floats, float]:
-    """Coefficients, the last one of 1; their standard errors; the mean cross entropy."""
+    """Weights, the intercept last; their standard errors; the mean cross entropy."""
     x = np.stack([*(np.clip(c, -3000, 3000) / COEF for c in columns), np.ones(len(result))], 1)
     weights = np.zeros(x.shape[1])
     for _ in range(30):
@@ -150,8 +153,8 @@ def learn(options: argparse.Namespace) -> None:
         static = static_of(samples).astype(np.int32)
         scores = np.clip(values_of(samples), -8000, 8000).astype(np.int16)
         labels = calibrated(static, scores, LIMIT_CP)
-        kept = labels - static
-        print(f"{len(samples):,} positions; labels differ by {kept.std():.0f} centipawns (RMS)")
+        change = np.sqrt(np.mean((labels - static.astype(np.float64)) ** 2))
+        print(f"{len(samples):,} positions; labels differ by {change:.0f} centipawns (RMS)")
         train(samples.hcp, labels.astype(np.float32), options).save(weights)
     for nodes in options.match_nodes:
         result = arena.play_match(
