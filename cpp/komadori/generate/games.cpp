@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
-#include <system_error>
+#include <new>
 #include <utility>
 
 #include "komadori/generate/score.h"
@@ -92,34 +91,6 @@ bool play(TeacherGame& game, Engine& engine, Engine* opponent, const std::atomic
     return true;
 }
 
-namespace {
-
-// Memory that is free when a thread prepares to throw: more than its allocation takes from the
-// system.
-constexpr std::size_t SPARE_BYTES = std::size_t(4) << 20;
-
-// Starts a thread and returns when it is prepared to throw. Without the spare memory, or if others
-// could take it first, glibc would end the process where little is left. Throws std::bad_alloc.
-std::thread start_prepared(std::function<void()> body) {
-    enum Phase { STARTING, RELEASED, PREPARED };
-    std::unique_ptr<char[]> spare(new char[SPARE_BYTES]);
-    const auto phase = std::make_shared<std::atomic<Phase>>(STARTING);
-    std::thread thread([phase, body = std::move(body)] {
-        phase->wait(STARTING);
-        prepare_to_throw();
-        phase->store(PREPARED);
-        phase->notify_all();
-        body();
-    });
-    spare.reset();
-    phase->store(RELEASED);
-    phase->notify_all();
-    phase->wait(RELEASED);
-    return thread;
-}
-
-}  // namespace
-
 TeacherGames::TeacherGames(std::vector<Engine*> engines, std::vector<Engine*> opponents,
                            Settings settings, Openings openings)
     : engines_(std::move(engines)),
@@ -137,20 +108,20 @@ TeacherGames::TeacherGames(std::vector<Engine*> engines, std::vector<Engine*> op
         done_.notify_all();
     };
     threads_.reserve(engines_.size());
-    for (std::size_t i = 0; i < engines_.size(); ++i) {
-        ++running_;
-        try {
-            threads_.push_back(start_prepared([work, i] { work(i); }));
-        } catch (const std::system_error&) {  // no more threads: those that there are play
-            --running_;
-            if (threads_.empty()) throw;
-            break;
-        } catch (...) {
-            --running_;
-            stop();  // a thread that still runs can't be destroyed
-            throw;
+    const auto start = std::make_shared<ThreadStart>();
+    if (!start->has_memory()) throw std::bad_alloc();
+    try {
+        for (std::size_t i = 0; i < engines_.size(); ++i) {
+            threads_.emplace_back([start, work, i] {
+                start->prepare();
+                work(i);
+            });
         }
+    } catch (const std::exception&) {  // no more threads: those that there are play
+        if (threads_.empty()) throw;
     }
+    running_ = threads_.size();
+    start->release(threads_.size());
 }
 
 void TeacherGames::run(std::size_t thread) {
