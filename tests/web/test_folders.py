@@ -83,6 +83,27 @@ def test_the_damaged_card_of_the_given_model_is_named(card: str | bytes, tmp_pat
     assert f"{model.with_suffix('.json')}: no model's card: " in found.output
 
 
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("--model", "{}"),
+        ("--player", "{}"),
+        ("--player", "alphabeta?EvalFile={}"),
+        ("--player", "no_such_engine_anywhere"),
+    ],
+)
+def test_what_cannot_be_loaded_is_an_error_before_pages_are_served(
+    option: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("komadori.web.serve.serve", lambda *_: pytest.fail("it serves"))
+    junk = tmp_path / "junk.onnx"
+    junk.write_bytes(b"junk")
+    options = [option, text.format(junk), "--library", str(tmp_path / "library"), "--no-browser"]
+    found = CliRunner().invoke(command, [str(tmp_path), *options])
+    assert found.exit_code in (1, 2)
+    assert ("junk.onnx" if "{}" in text else text) in found.output.splitlines()[-1]
+
+
 def test_runs_of_linear_evaluations_have_steps(tmp_path: Path) -> None:
     for name in ("step", "iteration", "epoch", "chunk"):
         (tmp_path / name).mkdir()

@@ -48,7 +48,7 @@ def command(
         need("fastapi", "uvicorn", "websockets", "segno")  # the server imports some when it runs
     except ModuleNotFoundError as error:
         raise click.ClickException(f"the pages need {missing(error)}") from error
-    from komadori.players import PlayerSpecError, check
+    from komadori.players import PlayerSpecError, check, check_files
     from komadori.web.errors import RefusedError
     from komadori.web.folders import Folders
     from komadori.web.library import Library
@@ -59,6 +59,7 @@ def command(
     try:
         for spec in player:
             check(spec)
+            check_files(spec)
     except PlayerSpecError as error:
         raise click.UsageError(f"--player: {error}") from error
     name = str(Path(model).resolve()) if model and Path(model).exists() else model
@@ -69,6 +70,11 @@ def command(
         raise click.ClickException(str(error)) from error
     if model and models.default() is None:
         raise click.ClickException(f"no model {model}")
+    if model:
+        try:
+            models.release(models.acquire(None))
+        except RefusedError as error:
+            raise click.ClickException(str(error.__cause__ or error)) from error
     try:
         hub = Hub(models, places, Library(library), players=player, is_lan=lan)
     except RefusedError as error:  # of the library
