@@ -394,6 +394,7 @@ def test_the_command_its_statistics_and_its_refusals(tmp_path) -> None:
         assert refused.exit_code != 0
         assert message in refused.output
         assert len(refused.output.strip().splitlines()[-1]) < 500
+    assert not (tmp_path / "new").exists()
     assert CliRunner().invoke(command, ["stats", str(tmp_path)]).exit_code == 1
 
 

@@ -365,7 +365,9 @@ def test_the_command_fills_a_folder_and_resumes(tmp_path: Path) -> None:
     other = run(folder, "--games", "9", "--playouts", "9")
     assert other.exit_code == 1
     assert "playouts was 8, is 9" in other.output
-    bad = run(tmp_path / "bad", "--model", str(tmp_path / "missing.onnx"))
-    assert bad.exit_code == 1
-    assert "missing.onnx" in bad.output
-    assert not (tmp_path / "bad").exists()
+    (tmp_path / "junk.onnx").write_bytes(b"junk")
+    for name in ("missing.onnx", "junk.onnx"):
+        bad = run(tmp_path / "bad", "--model", str(tmp_path / name))
+        assert bad.exit_code == 1
+        assert name in bad.output
+        assert not (tmp_path / "bad").exists()

@@ -173,36 +173,37 @@ def command(
             options |= {"precision": precision} | ({"threads": threads} if threads else {})
         digest = model_digest(str(path))
         settings_card = selfplay_card(settings, lines, digest)
-        with GameFolder(folder, settings_card, segment_games) as held:
-            if address is not None:
-                held.add(recover_games(folder))
-                remove_journals(folder)
-                job = selfplay_job(
-                    folder,
-                    settings,
-                    lines,
-                    str(path),
-                    digest,
-                    at_once or CLUSTER_AT_ONCE,
-                    options | {"backend": backend},
-                )
-                machines = ClusterGames(
-                    address,
-                    folder,
-                    job,
-                    worker="SelfPlayWorker",
-                    threads=threads,
-                    on_change=partial(say, err=True),
-                )
-                run(held, machines, games, 2 * job["at_once"] * machines.machines // 32 + 1)
-                remove_journals(folder)
-                return
+        if address is None:
             evaluator = inference.load(path, backend=backend, **options)
             try:
-                source = SelfPlayGames(evaluator, settings, lines.openings, at_once)
-                run(held, source, games, source.games_at_once // 16 + 1)
+                with GameFolder(folder, settings_card, segment_games) as held:
+                    source = SelfPlayGames(evaluator, settings, lines.openings, at_once)
+                    run(held, source, games, source.games_at_once // 16 + 1)
             finally:
                 evaluator.close()
+            return
+        with GameFolder(folder, settings_card, segment_games) as held:
+            held.add(recover_games(folder))
+            remove_journals(folder)
+            job = selfplay_job(
+                folder,
+                settings,
+                lines,
+                str(path),
+                digest,
+                at_once or CLUSTER_AT_ONCE,
+                options | {"backend": backend},
+            )
+            machines = ClusterGames(
+                address,
+                folder,
+                job,
+                worker="SelfPlayWorker",
+                threads=threads,
+                on_change=partial(say, err=True),
+            )
+            run(held, machines, games, 2 * job["at_once"] * machines.machines // 32 + 1)
+            remove_journals(folder)
     except (ValueError, OpeningError, OSError, RuntimeError) as error:
         raise click.ClickException(str(error)) from error
 

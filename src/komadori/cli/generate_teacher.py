@@ -371,6 +371,8 @@ def command(
                 opponent = Evaluation(
                     opponent_eval or player.name, opponent_weights, player.fv_scale
                 )
+                opponent.check()
+            player.check()
             players = {
                 "player": player.card(),
                 "opponent": None if opponent is None else opponent.card(),

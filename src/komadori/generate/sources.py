@@ -53,6 +53,11 @@ class Evaluation:
         digest = None if content is None else hashlib.sha256(content).hexdigest()[:16]
         return {"evaluation": self.name, "weights": digest, "fv_scale": self.fv_scale}
 
+    def check(self) -> None:
+        """Raise ValueError or OSError if the weights can't be loaded."""
+        options = AlphaBetaOptions(threads=1, hash_mb=1)
+        make_engines(self.name, self.weights, options, 1, fv_scale=self.fv_scale)
+
     def content(self) -> bytes | None:
         """The bytes of the weights' file; None for an evaluation without one. Raises OSError."""
         if self.weights is not None:
