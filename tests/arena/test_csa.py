@@ -686,3 +686,23 @@ class ScriptedServer:
                 if self._after_move and re.search(rb"^[+-]\d{4}\w{2}", received, re.MULTILINE):
                     connection.sendall(f"{self._after_move}\n".encode())
                     self._after_move = ""
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("lines", [(), ("LOGIN:one OK", "BEGIN Game_Summary", "Name+:one")])
+def test_a_server_that_falls_silent_where_it_must_answer_is_reported(
+    lines: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(csa_client, "ANSWER_TIMEOUT_S", 0.2)
+    stop = threading.Event()
+    monkeypatch.setattr(stop, "wait", lambda _: stop.set() or True)  # instead of reconnecting
+    account = CsaAccount("127.0.0.1", "one", "x", ScriptedServer(*lines).port)
+    with caplog.at_level(logging.INFO):
+        thread = threading.Thread(
+            target=CsaClient(account, make("random")).play, args=(1, stop), daemon=True
+        )
+        thread.start()
+        thread.join(20.0)
+    assert not thread.is_alive()
+    assert "no line from the server" in caplog.text
+    assert ("waiting for a game" in caplog.text) == bool(lines)

@@ -44,6 +44,8 @@ KEEP_ALIVE_S = 45.0
 
 #: The connection counts as lost if no line arrives for this long.
 READ_TIMEOUT_S = 3600.0
+#: The same for the answer to LOGIN and the lines within a game's summary.
+ANSWER_TIMEOUT_S = 60.0
 #: Seconds after an illegal move within which its result must follow.
 RESULT_TIMEOUT_S = 10.0
 
@@ -311,7 +313,7 @@ class CsaClient:
         connection = _Connection(self.account)
         try:
             connection.send(f"LOGIN {self.account.name} {self.account.password}")
-            answer = connection.read()
+            answer = connection.read(ANSWER_TIMEOUT_S)
             if answer.startswith("LOGIN:incorrect"):
                 raise CsaLoginError(
                     f"{self.account.host} refused the login of {self.account.name}: check the name "
@@ -319,6 +321,11 @@ class CsaClient:
                 )
             if not answer.startswith("LOGIN:") or not answer.endswith(" OK"):
                 raise CsaProtocolError(f"the answer to LOGIN was '{connection.shown(answer)}'")
+            log.info(
+                "logged in to %s as %s; waiting for a game",
+                one_line(self.account.host),
+                one_line(self.account.hidden(self.account.name)),
+            )
             summary = self._agree(connection)
             black, white = map(self.account.hidden, summary.names)
             game_id = self.account.hidden(summary.game_id)
@@ -344,7 +351,7 @@ class CsaClient:
                 continue
             lines: list[str] = []
             length = 0
-            while (line := connection.read()) != "END Game_Summary":
+            while (line := connection.read(ANSWER_TIMEOUT_S)) != "END Game_Summary":
                 lines.append(line)
                 length += len(line)
                 if len(lines) > MAX_SUMMARY:
