@@ -150,3 +150,9 @@ def test_an_iteration_that_another_has_replaced_says_so() -> None:
 def test_an_effort_names_its_wrong_limit(limit: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         Effort(**limit)
+
+
+@pytest.mark.parametrize("roots", [0, -1, 2**31])
+def test_the_number_of_roots_is_bounded(roots: int) -> None:
+    with pytest.raises(ValueError, match=f"roots is {roots}, 1 to 65,536"):
+        PositionAnalyser(UniformEvaluator(), Effort(5), roots=roots)

@@ -35,6 +35,19 @@ def test_columns_have_the_promised_shapes(samples: records.Samples) -> None:
     assert set(np.unique(samples.result)) == {0.0, 0.5, 1.0}
 
 
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("hcp", (9, 31)), ("hcp", (9,)), ("hcp", ()), ("ply", (8,)), ("end", (9, 1))],
+)
+def test_a_column_of_another_shape_is_named(
+    name: str, shape: tuple[int, ...], samples: records.Samples
+) -> None:
+    columns = samples.take(slice(0, 9)).columns()
+    columns[name] = np.zeros(shape, columns[name].dtype)
+    with pytest.raises(ValueError, match=f"{name} has shape"):
+        records.Samples(**columns)
+
+
 def test_a_row_is_the_position_before_its_move(samples: records.Samples) -> None:
     for row in np.random.default_rng(1).integers(0, SAMPLE_PLIES, 300):
         board = Board.from_hcp(samples.hcp[row].tobytes())

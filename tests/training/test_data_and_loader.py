@@ -112,3 +112,9 @@ def test_errors_and_early_ends_leave_no_thread():
     assert threading.active_count() == before
     with pytest.raises(ValueError, match="no samples"):
         Loader(Part(part.samples, np.empty(0, np.int64)), ToyEncoder(), 8)
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan"), float("inf")])
+def test_a_fraction_of_the_games_is_from_0_to_1(fraction):
+    with pytest.raises(ValueError, match=r"test_fraction is .*, 0 to 1 is needed"):
+        split_by_game(Part.whole(make_samples(50)), fraction, seed=3)

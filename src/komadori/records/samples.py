@@ -77,6 +77,8 @@ class Samples(ComparesArrays):
     ply      int16 [N]    number of the next move, 1 at the start; 0 if unknown
     end_ply  int16 [N]    number of the game's last move; 0 if unknown
     end      uint8 [N]    how the game ended, an `End`
+
+    Raises ValueError for a column of another shape.
     """
 
     hcp: NDArray[np.uint8]
@@ -88,6 +90,14 @@ class Samples(ComparesArrays):
     end_ply: NDArray[np.int16]
     end: NDArray[np.uint8]
     skipped: list[Skipped] = field(default_factory=list, compare=False)
+
+    def __post_init__(self) -> None:
+        rows = np.shape(self.hcp)[:1]
+        for name, column in self.columns().items():
+            needed = (*rows, 32) if name == "hcp" else rows
+            if not rows or np.shape(column) != needed:
+                wanted = needed if rows else "(N, 32)"
+                raise ValueError(f"{name} has shape {np.shape(column)}, {wanted} is needed")
 
     def __len__(self) -> int:
         return len(self.move16)

@@ -31,8 +31,8 @@ MAX_MATE_MOVES = 200_000
 #: The same per second, if the effort is time.
 MATE_MOVES_PER_SECOND = 100_000
 
-#: Positions searched at once.
-ROOTS = 16
+#: Positions searched at once, by default and at most.
+ROOTS, MAX_ROOTS = 16, 1 << 16
 
 
 @names_arguments
@@ -158,8 +158,11 @@ class ManySearch(Generic[Key]):
     ) -> None:
         """`options.multipv` is the number of lines per position.
 
-        Raises ValueError or OSError if the NNUE of `options.leaf_weight` can't be read.
+        roots: the most positions searched at once, 1 to MAX_ROOTS. Raises ValueError for another
+        number, ValueError or OSError if the NNUE of `options.leaf_weight` can't be read.
         """
+        if not 1 <= roots <= MAX_ROOTS:
+            raise ValueError(f"roots is {roots}, 1 to {MAX_ROOTS:,} is needed")
         self._evaluator = evaluator
         self._effort = effort
         self._options = options or PuctOptions()

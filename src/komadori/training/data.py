@@ -220,8 +220,10 @@ def keys_of(part: Part, mirror: Mirror | None = None) -> NDArray[np.uint64]:
 def split_by_game(part: Part, test_fraction: float, seed: int) -> tuple[Part, Part]:
     """(train, test), split by whole games, drawn by the seed.
 
-    test_fraction: of the games, rounded up.
+    test_fraction: of the games, 0 to 1, rounded up. Raises ValueError outside that range.
     """
+    if not 0 <= test_fraction <= 1:
+        raise ValueError(f"test_fraction is {test_fraction}, 0 to 1 is needed")
     game = part.samples.game[part.rows]
     games = np.unique(game)
     count = int(np.ceil(test_fraction * len(games)))
