@@ -52,6 +52,34 @@ def test_long_names_leave_the_results_in_sight(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_numbers_stay_whole_on_a_phone(tmp_path: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    name = "distilled_" * 12
+    arena.play_match(
+        f"material?name=a{name}",
+        f"random?name=b{name}",
+        games=12,
+        conditions=arena.Conditions(max_plies=110),
+        out=tmp_path,
+    )
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.goto((tmp_path / "index.html").as_uri())
+        lines = page.evaluate(
+            """() => [...document.querySelectorAll("td")].filter(e => /^\\d+$/.test(e.textContent))
+              .map(e => {
+                const range = document.createRange();
+                range.selectNodeContents(e);
+                return [e.textContent, range.getClientRects().length];
+              })"""
+        )
+        assert {"10", "11", "12"} <= {number for number, _ in lines}
+        assert [number for number, count in lines if count > 1] == []
+        browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_the_board_follows_the_game_and_needs_no_font(tmp_path: Path) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")
     hostile = "random?name=__DATA__</title><script>document.title='taken'</script>"
