@@ -741,3 +741,8 @@ def test_a_file_that_cannot_be_read_is_named(model: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(ModelError, match=rf"{model.name}: Permission denied$"):
         load(model)
+
+
+def test_an_empty_name_is_no_working_directory() -> None:
+    with pytest.raises(ModelError, match="the name of the model is empty"):
+        inference.load("")

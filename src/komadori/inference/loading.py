@@ -104,6 +104,8 @@ def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
         except ValueError:
             raise ModelError(f"{model}: the seed of a random evaluator is a whole number") from None
         return RandomEvaluator(seed, **options)
+    if model == "":  # a Path of it would be the working directory
+        raise ModelError('the name of the model is empty; "default" is the bundled network')
     path = default_model() if model == DEFAULT else Path(model)
     if not path.exists():
         raise ModelError(f"{path}: no such model file")
