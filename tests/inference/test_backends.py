@@ -731,6 +731,45 @@ def test_an_evaluator_loaded_before_a_fork_is_an_error_not_a_hang(
     assert done.returncode == 0
 
 
+#: What a forked process does with the evaluators of its parent before it exits as usual.
+IN_THE_CHILD = {
+    "nothing": "pass",
+    "close": "evaluator.close()",
+    "replace": "evaluator = inference.load(sys.argv[1], sys.argv[2])\n"
+    "    assert len(inference.policy(Board(), evaluator)) == 30",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+@pytest.mark.parametrize("does", IN_THE_CHILD)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_forked_process_ends_and_loads_its_own_evaluator(
+    backend: str, does: str, model: Path
+) -> None:
+    code = f"""\
+import os, sys
+from komadori import inference
+from komadori.rules import Board
+
+evaluator = inference.load(sys.argv[1], sys.argv[2])
+inference.policy(Board(), evaluator)
+child = os.fork()
+if not child:
+    import signal
+    signal.alarm(30)
+    {IN_THE_CHILD[does]}
+    sys.exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(model), backend],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("name", ["uniform", "fixed", "random:3", "default"])
 def test_an_unknown_backend_is_an_error_for_every_model(name: str) -> None:
     with pytest.raises(ModelError, match="backend 'tensorrt': one of auto, openvino, "):

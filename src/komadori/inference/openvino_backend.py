@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import ctypes
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -40,8 +43,20 @@ def best_precision() -> str:
     return "bfloat16" if "BF16" in able else "float32"
 
 
-#: Evaluators closed in a process forked after they were loaded, never destroyed there.
-_of_parents: list[OpenVinoEvaluator] = []
+#: The evaluators of this process.
+_loaded: WeakSet[OpenVinoEvaluator] = WeakSet()
+
+
+def _keep_those_of_the_parent() -> None:
+    """Never destroy the evaluators in a forked process, also at its exit: their destructors would
+    wait for threads that it lacks."""
+    for evaluator in list(_loaded):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(evaluator))
+    _loaded.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_keep_those_of_the_parent)
 
 
 @names_arguments
@@ -92,6 +107,7 @@ class OpenVinoEvaluator(Described):
             check_work(path, model)
             max_batch = max_batch or suited_batch(multiply_adds(model), ran_at)
             _set_batch(model, max_batch, signature)
+            _loaded.add(self)
             self._compiled = core.compile_model(
                 _with_types(model, signature),
                 "CPU",
@@ -211,8 +227,7 @@ class OpenVinoEvaluator(Described):
 
     def close(self) -> None:
         self._is_closed = True
-        if self._is_forked():  # the destructor would wait for threads that this process lacks
-            _of_parents.append(self)
+        if self._is_forked():  # what the parent's threads do here never ends
             return
         for request in self._requests:
             with contextlib.suppress(RuntimeError):
