@@ -37,12 +37,12 @@ nb::object optional_move16(Move m) {
     return nb::int_(int(m.move16()));
 }
 
-std::unique_ptr<Engine> make_engine(std::string_view evaluator, const Options& options) {
+std::shared_ptr<Engine> engine_named(std::string_view evaluator, const Options& options) {
     if (evaluator != "material") {
         throw nb::value_error(("unknown evaluator " + std::string(evaluator)).c_str());
     }
     ReleaseGil release;  // clearing a large table is slow
-    return std::make_unique<Engine>(material_workers(), options);
+    return make_engine(material_workers(), options);
 }
 
 // Lists of pseudo-legal moves by kind, for tests against the legal moves.
@@ -178,7 +178,7 @@ void bind_alphabeta(nb::module_& m) {
         m, "Engine",
         "Searches in the background, without the GIL. What needs the engine for itself "
         "waits until no search runs.")
-        .def(nb::new_(&make_engine), nb::arg("evaluator"), nb::arg("options"))
+        .def(nb::new_(&engine_named), nb::arg("evaluator"), nb::arg("options"))
         .def_prop_ro("options", &Engine::options, nb::rv_policy::copy)
         .def("set_options", &Engine::set_options, nb::arg("options"), nb::call_guard<ReleaseGil>())
         .def("new_game", &Engine::new_game, nb::call_guard<ReleaseGil>())

@@ -77,8 +77,7 @@ void bind_linear(nb::module_& m) {
     m.def(
         "two_piece_engine",
         [](std::shared_ptr<const TwoPieceWeights> weights, const alphabeta::Options& options) {
-            return std::make_unique<alphabeta::Engine>(two_piece_workers(std::move(weights)),
-                                                       options);
+            return alphabeta::make_engine(two_piece_workers(std::move(weights)), options);
         },
         "weights"_a, "options"_a, nb::call_guard<ReleaseGil>());
 

@@ -141,7 +141,7 @@ void bind_linear_kpp(nb::module_& m) {
     m.def(
         "kpp_engine",
         [](std::shared_ptr<const KppWeights> weights, const alphabeta::Options& options) {
-            return std::make_unique<alphabeta::Engine>(kpp_workers(std::move(weights)), options);
+            return alphabeta::make_engine(kpp_workers(std::move(weights)), options);
         },
         "weights"_a, "options"_a, nb::call_guard<ReleaseGil>());
     def_learning<KppEvaluator>(m);

@@ -119,7 +119,7 @@ void bind_linear_nnue(nb::module_& m) {
     m.def(
         "nnue_engine",
         [](std::shared_ptr<const NnueWeights> weights, const alphabeta::Options& options) {
-            return std::make_unique<alphabeta::Engine>(nnue_workers(std::move(weights)), options);
+            return alphabeta::make_engine(nnue_workers(std::move(weights)), options);
         },
         "weights"_a, "options"_a, nb::call_guard<ReleaseGil>());
     def_learning<NnueEvaluator>(m);

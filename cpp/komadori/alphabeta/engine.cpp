@@ -1,6 +1,7 @@
 #include "komadori/alphabeta/engine.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <system_error>
 
 #include "komadori/rules/errors.h"
@@ -23,7 +24,20 @@ Engine::Engine(WorkerFactory factory, const Options& options) : factory_(std::mo
 
 Engine::~Engine() {
     stop();
-    if (thread_.joinable()) thread_.join();
+    join();
+}
+
+std::shared_ptr<Engine> make_engine(WorkerFactory factory, const Options& options) {
+    return {new Engine(std::move(factory), options), [](Engine* engine) {
+                if (!engine->is_lost()) delete engine;
+            }};
+}
+
+void Engine::join() {
+    if (!thread_.joinable()) return;
+    if (process_ == process_id()) return thread_.join();
+    // A thread of the parent, which can neither be joined nor destroyed.
+    [[maybe_unused]] auto* kept = new std::thread(std::move(thread_));
 }
 
 void Engine::set_options(const Options& options) {
@@ -117,12 +131,13 @@ Result Engine::search(const Position& position, const Limits& limits) {
 void Engine::start(const Position& position, const Limits& limits) {
     std::lock_guard control(control_);
     prepare(limits);
-    if (thread_.joinable()) thread_.join();
+    join();
     try {
         thread_ = std::thread([this, copy = position]() mutable {
             lower_priority(shared_.options.niceness);
             run(std::move(copy));
         });
+        process_ = process_id();
     } catch (...) {
         searching_.store(false, std::memory_order_release);
         throw;
@@ -209,6 +224,7 @@ std::vector<Info> Engine::wait(std::int64_t timeout_ms) {
 }
 
 void Engine::stop() {
+    if (is_lost()) return;
     {
         std::lock_guard lock(mutex_);
         shared_.stop = true;
@@ -228,11 +244,16 @@ void Engine::ponderhit(const Limits& limits) {
 }
 
 void Engine::wait_for_search() {
+    if (is_lost()) {
+        throw std::runtime_error(
+            "the engine was searching when this process was forked; make one in each process");
+    }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !is_searching(); });
 }
 
 Result Engine::result() {
+    if (is_lost()) return {};
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !is_searching(); });
     return result_;

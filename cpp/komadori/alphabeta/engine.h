@@ -20,6 +20,7 @@
 #include "komadori/alphabeta/table.h"
 #include "komadori/alphabeta/turns.h"
 #include "komadori/rules/position.h"
+#include "komadori/base/process.h"
 
 namespace komadori::alphabeta {
 
@@ -181,6 +182,9 @@ class Engine {
     // Waits at most this long for new lines, policy requests or the end of the search. Returns and
     // removes the new lines.
     std::vector<Info> wait(std::int64_t timeout_ms);
+    // Whether a search ran when this process was forked: its threads are missing here, so that it
+    // never ends, and the locks may be held for ever.
+    bool is_lost() const { return is_searching() && process_ != process_id(); }
     bool is_searching() const { return searching_.load(std::memory_order_acquire); }
     void stop();
     // With options.policy_depth: step() returns the positions that wait for priors and supply()
@@ -195,7 +199,7 @@ class Engine {
     Cutoffs cutoffs();
     // Continues the search under new limits, with time and nodes counted from now.
     void ponderhit(const Limits& limits);
-    // Waits for the end of the search.
+    // Waits for the end of the search; an empty result of one that ran when the process was forked.
     Result result();
 
     // Of the last search, over all threads; after a ponderhit, since then.
@@ -204,6 +208,7 @@ class Engine {
     const TranspositionTable& table() const { return shared_.table; }
 
   private:
+    void join();
     void wait_for_search();
     void prepare(const Limits& limits);
     void run(Position position);
@@ -213,6 +218,7 @@ class Engine {
     Shared shared_;
     std::vector<std::unique_ptr<AnyWorker>> workers_;
     std::thread thread_;
+    int process_ = process_id();  // that started thread_
     std::mutex control_;  // held by what starts a search or needs that none runs; before mutex_
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -220,5 +226,8 @@ class Engine {
     std::atomic<bool> searching_{false};
     Result result_;
 };
+
+// Makes an engine, never destroyed in a process that was forked during a search.
+std::shared_ptr<Engine> make_engine(WorkerFactory factory, const Options& options);
 
 }  // namespace komadori::alphabeta
