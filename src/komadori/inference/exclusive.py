@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from komadori.inference.leaving import ended_before_exit
+
 #: Seconds between two looks at what a call waits for.
 _POLL_S = 0.05
 
@@ -42,7 +44,9 @@ def exclusive(evaluator: Any, *, by_search: bool = False) -> Iterator[None]:
             raise BusyError
     try:
         use.by_search, use.thread = by_search, this
-        yield
+        # A search is stopped at exit.
+        with contextlib.nullcontext() if by_search else ended_before_exit():
+            yield
     finally:
         use.by_search, use.thread = False, None
         use.lock.release()

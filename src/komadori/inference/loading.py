@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from komadori.inference.fakes import FixedEvaluator, RandomEvaluator, UniformEvaluator
+from komadori.inference.leaving import ended_before_exit
 from komadori.inference.model_file import default_model, int8_form
 from komadori.inference.protocol import Evaluator, ModelError
 from komadori.wording import names_arguments
@@ -116,4 +117,5 @@ def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
     if path.is_dir() != (backend == "torch"):
         what = "a folder" if path.is_dir() else "a file"
         raise ModelError(f"{path}: {what}; torch loads model folders, the others model files")
-    return BACKENDS[backend](path, options)
+    with ended_before_exit():
+        return BACKENDS[backend](path, options)
