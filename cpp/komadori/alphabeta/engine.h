@@ -19,8 +19,8 @@
 #include "komadori/alphabeta/policy_queue.h"
 #include "komadori/alphabeta/table.h"
 #include "komadori/alphabeta/turns.h"
-#include "komadori/rules/position.h"
 #include "komadori/base/process.h"
+#include "komadori/rules/position.h"
 
 namespace komadori::alphabeta {
 
