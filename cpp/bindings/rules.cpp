@@ -59,6 +59,12 @@ nb::list move_list(const Position& position) {
     return nb::steal<nb::list>(list);
 }
 
+nb::object item_of(const nb::object& list, nb::handle key) {
+    PyObject* item = PyObject_GetItem(list.ptr(), key.ptr());
+    if (!item) throw nb::python_error();
+    return nb::steal(item);
+}
+
 // board.legal_moves: a live view of the position.
 struct LegalMoves {
     const Position* position;
@@ -174,8 +180,28 @@ void bind_legal_moves(nb::module_& m) {
             nb::sig("def __iter__(self) -> collections.abc.Iterator[Move]"))
         .def("__len__", [](const LegalMoves& v) { return v.position->count_legal_moves(); })
         .def("__bool__", [](const LegalMoves& v) { return v.position->has_legal_moves(); })
+        .def(
+            "__getitem__",
+            [](const LegalMoves& v, const nb::int_& index) {
+                return item_of(move_list(*v.position), index);
+            },
+            nb::sig("def __getitem__(self, index: int) -> Move"))
+        .def(
+            "__getitem__",
+            [](const LegalMoves& v, const nb::slice& range) {
+                return item_of(move_list(*v.position), range);
+            },
+            nb::sig("def __getitem__(self, range: slice) -> list[Move]"))
         .def("__contains__",
              [](const LegalMoves& v, const PlainMove& m) { return contains(*v.position, m); })
+        .def("__contains__",
+             [](const LegalMoves& v, std::string_view usi) {
+                 try {
+                     return contains(*v.position, usi);
+                 } catch (const MoveError&) {
+                     return false;
+                 }
+             })
         .def(
             "__contains__", [](const LegalMoves&, nb::handle) { return false; }, nb::arg().none())
         .def("__repr__", [](const LegalMoves& v) {
@@ -276,7 +302,9 @@ void bind_position(nb::module_& m) {
     board
         .def_prop_ro(
             "legal_moves", [](const Position& p) { return LegalMoves{&p}; }, nb::keep_alive<0, 1>(),
-            "Every legal move, including non-promotions; supports iteration, len() and `in`.")
+            "Every legal move, including non-promotions: iteration, len(), indices and slices; "
+            "`in` "
+            "takes a Move or USI text.")
         .def("is_legal", &contains, nb::arg("move"),
              "Whether a move, given as Move or USI text, is legal. Raises MoveError.")
         .def(

@@ -69,7 +69,16 @@ class LegalMoves:
     def __bool__(self) -> bool: ...
 
     @overload
+    def __getitem__(self, index: int) -> Move: ...
+
+    @overload
+    def __getitem__(self, range: slice) -> list[Move]: ...
+
+    @overload
     def __contains__(self, arg: Move, /) -> bool: ...
+
+    @overload
+    def __contains__(self, arg: str, /) -> bool: ...
 
     @overload
     def __contains__(self, arg: object | None, /) -> bool: ...
@@ -167,7 +176,7 @@ class Position:
     @property
     def legal_moves(self) -> LegalMoves:
         """
-        Every legal move, including non-promotions; supports iteration, len() and `in`.
+        Every legal move, including non-promotions: iteration, len(), indices and slices; `in` takes a Move or USI text.
         """
 
     def is_legal(self, move: Move | str) -> bool:
