@@ -825,6 +825,34 @@ def test_a_bad_game_of_csa_keeps_the_moves_before_the_fault(
         assert (games[1].end, games[1].winner) == (End.UNKNOWN, Winner.UNKNOWN)
 
 
+@pytest.mark.parametrize("bad", ["$SITE", "N", "hello", "T", "$TIME+600+0+10"])
+@pytest.mark.parametrize("at", ["after the names", "after the position"])
+def test_a_bad_line_in_the_header_of_csa_costs_nothing_else(
+    tmp_path: Path, bad: str, at: str
+) -> None:
+    names, position = "V2.2\nN+a\nN-b\n$EVENT:c\n", "PI82HI22KA\n"
+    header = f"{names}{bad}\n{position}" if at == "after the names" else f"{names}{position}{bad}\n"
+    good = f"{names}{position}-\n-7162GI\n+7776FU\n%TORYO\n"
+    path = tmp_path / "a.csa"
+    path.write_text(header + good.removeprefix(names + position) + good)
+    games = read_games(path)
+    assert [game.headers for game in games] == [{"black": "a", "white": "b", "event": "c"}] * 2
+    assert [game.initial_sfen for game in games] == [HANDICAPS["two-piece"].sfen] * 2
+    assert [(game.usi_moves(), game.end) for game in games] == [(["7a6b", "7g7f"], End.RESIGN)] * 2
+    (skip,) = games.skipped
+    assert path.read_bytes()[skip.begin : skip.end] == bad.encode()
+    assert bad in skip.reason
+    assert skip.reason.endswith("; the rest of the game is kept")
+
+
+def test_a_header_of_csa_without_a_game_is_skipped_by_its_first_bad_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.csa"
+    path.write_text("V2.2\nN+x\nhello\nworld\nV2.2\nN+a\nPI\n+\n+7776FU\n%TORYO\n")
+    games = read_games(path)
+    assert [(game.headers, len(game)) for game in games] == [({"black": "a"}, 1)]
+    assert [skip.reason for skip in games.skipped] == ["not a CSA statement: 'hello'"]
+
+
 def test_moves_after_the_end_of_a_game_of_csa_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.csa"
     path.write_text("PI\n+\n+7776FU\n%TORYO\n-3334FU\n")

@@ -41,6 +41,7 @@ test('reasons of the server are told in the language of the page', () => {
     `byte 7: ply 3: invalid JKF structure: move.to is required${kept}`,
     'byte 7: a variation after 2 moves: ply 2: not a move',
     "byte 0: line 1: not a KIF line: 'junk'",
+    "byte 22: not a CSA statement: '$SITE'; the rest of the game is kept",
     'byte 7: something else',
   ];
   language.value = 'ja';
@@ -50,6 +51,7 @@ test('reasons of the server are told in the language of the page', () => {
     '3手目を読めないので、その前までを読み込みました',
     '2手目の後の変化に誤りがあるので、その一部を読み込めませんでした',
     'KIF形式として正しくありません（junk）',
+    'CSA形式として正しくありません（$SITE）',
     'something else',
   ]);
   language.value = 'en';

@@ -100,17 +100,21 @@ class CsaReader {
         try {
             read_statements(line);
         } catch (const BadStatement& bad) {
-            damage(bad.at, bad.reason);
+            if (state_ == State::HEADER || (state_ == State::PLACEMENT && line[0] != 'P'))
+                first_bad_ = first_bad_.value_or(bad);
+            else
+                damage(bad.at, bad.reason);
         } catch (const RulesError& error) {
             damage(line.data(), error.what());
         }
     }
 
-    // Whether a line after a game's header can only start another game.
+    // Whether a line after a game's header, or after a bad line of it, can only start another game.
     bool begins_game(string_view line) const {
-        if (state_ == State::HEADER || state_ == State::PLACEMENT) return false;
-        return (line[0] == 'V' && line.size() > 1 && is_digit(line[1])) || line.starts_with("N+") ||
-               line.starts_with("PI") || line.starts_with("P1");
+        const bool is_version = line[0] == 'V' && line.size() > 1 && is_digit(line[1]);
+        if (state_ == State::HEADER || state_ == State::PLACEMENT) return is_version && first_bad_;
+        return is_version || line.starts_with("N+") || line.starts_with("PI") ||
+               line.starts_with("P1");
     }
 
     void begin_game(std::size_t begin) {
@@ -126,6 +130,7 @@ class CsaReader {
         summary_ = false;
         first_ply_ = table_.plies();
         first_text_ = table_.texts.size();
+        first_bad_.reset();
         fault_at_ = 0;
         fault_reason_.clear();
     }
@@ -133,6 +138,10 @@ class CsaReader {
     void damage(const char* at, std::string reason) {
         has_ended_ = state_ == State::ENDED && !pending_illegal_;
         state_ = State::DAMAGED;
+        if (first_bad_ && plies() == 0) {
+            at = first_bad_->at;
+            reason = first_bad_->reason;
+        }
         fault_at_ = std::size_t(at - text_.data());
         fault_reason_ = std::move(reason);
     }
@@ -142,6 +151,12 @@ class CsaReader {
         if (pending_illegal_ && state_ != State::DAMAGED) damage(pending_at_, pending_reason_);
         if (state_ == State::HEADER || state_ == State::PLACEMENT)
             damage(text_.data() + begin_, "no initial position and no moves");
+        if (first_bad_ && (state_ != State::DAMAGED || plies() > 0)) {
+            const std::size_t at = std::size_t(first_bad_->at - text_.data());
+            const std::size_t line_end = std::min(text_.find('\n', at), end);
+            table_.faults.push_back(
+                {at, line_end, at, first_bad_->reason + "; the rest of the game is kept"});
+        }
         if (state_ == State::DAMAGED && plies() > 0) {
             const char* const kept =
                 has_ended_ ? "; the game before it is kept" : "; the moves before it are kept";
@@ -491,7 +506,8 @@ class CsaReader {
     bool summary_ = false;  // winner_ and end_ are from a summary comment
     bool pending_illegal_ = false;
     const char* pending_at_ = nullptr;
-    bool has_ended_ = false;  // the damage is after the end
+    std::optional<BadStatement> first_bad_;  // read over before the moves
+    bool has_ended_ = false;                 // the damage is after the end
     std::string pending_reason_;
     std::size_t fault_at_ = 0;
     std::string fault_reason_;

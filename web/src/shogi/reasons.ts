@@ -2,7 +2,7 @@
 import { t } from '../i18n';
 
 const MOVE = /\bply (\d+): (?:(\S+) is not legal\b|\w+ move '([^']*)'|(.*)).*; the moves before it are kept$/s;
-const LINE = /\bnot a (KIF|KI2|CSA) (?:line|statement): ["'](.*)["'](; the moves before it are kept)?$/s;
+const LINE = /\bnot a (KIF|KI2|CSA) (?:line|statement): ["'](.*)["'](?:; the (?:moves before it are|rest of the game is) kept)?$/s;
 const VARIATION = /\ba variation after (\d+) moves?: /;
 
 /** Translates the reasons that readers meet most; others stay as they are, without their byte. */
