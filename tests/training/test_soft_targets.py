@@ -134,6 +134,14 @@ def test_training_on_averaged_duplicates(tmp_path, encoder):
     assert data["train_positions"] == 201
 
 
+def test_a_single_file_is_one_file_not_its_letters():
+    path = records.sample_path()
+    many = training.load_visits([path])
+    for one in (path, str(path)):
+        assert np.array_equal(training.load_visits(one).samples.hcp, many.samples.hcp)
+        assert training.Files.of(one) == training.Files.of([one])
+
+
 def test_visits_are_those_of_the_file(tmp_path):
     path = tmp_path / "games.hcpe3"
     moves, visits = ["7g7f", "3c3d", "2g2f"], [[("7g7f", 30), ("2g2f", 10)], [], [("2g2f", 5)]]

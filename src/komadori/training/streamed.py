@@ -32,8 +32,9 @@ class Files:
     paths: tuple[Path, ...]
 
     @classmethod
-    def of(cls, paths: Iterable[Path | str]) -> Files:
-        return cls(tuple(Path(path) for path in paths))
+    def of(cls, paths: Path | str | Iterable[Path | str]) -> Files:
+        """One or several files, in this order."""
+        return cls(tuple(map(Path, [paths] if isinstance(paths, str | Path) else paths)))
 
 
 @dataclass(frozen=True)

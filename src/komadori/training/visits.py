@@ -11,13 +11,14 @@ from komadori.wording import names_arguments
 
 
 @names_arguments
-def load_visits(paths: Iterable[Path | str], cache: Path | str | None = None) -> Part:
-    """The samples of game files with their candidates' visits (hcpe3) as policy targets.
+def load_visits(paths: Path | str | Iterable[Path | str], cache: Path | str | None = None) -> Part:
+    """The samples of one or several game files, with their candidates' visits (hcpe3) as policy
+    targets.
 
     cache: a folder to memory-map them from. A game without candidates has its moves as targets.
     Raises as `records.load_sample_moves`, with `cache` as `records.map_sample_moves`.
     """
-    paths = list(paths)
+    paths = [paths] if isinstance(paths, str | Path) else list(paths)
     samples, moves = (
         records.map_sample_moves(paths, cache) if cache else records.load_sample_moves(paths)
     )
