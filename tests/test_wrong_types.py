@@ -145,6 +145,40 @@ def public_callables() -> Iterator[tuple[str, Callable[..., object]]]:
                 yield f"{package}.{name}", value
 
 
+def path_functions() -> Iterator[tuple[str, Callable[..., object], list[inspect.Parameter]]]:
+    """The public functions with a path among their parameters."""
+    for name, function in public_callables():
+        if inspect.isfunction(function):
+            found = list(inspect.signature(function).parameters.values())
+            if any(re.match(r"Path\b", str(parameter.annotation)) for parameter in found):
+                yield name, function, found
+
+
+def test_public_functions_take_paths_as_text(tmp_path: Path) -> None:
+    for name, function, parameters in path_functions():
+        for parameter in parameters:
+            kinds = str(parameter.annotation)
+            assert not kinds.startswith("Path") or "str" in kinds, f"{name}: {parameter}"
+        required = [one for one in parameters if one.default is one.empty]
+        if len(required) != 1:
+            continue
+        results = []
+        for path in (tmp_path / "missing", str(tmp_path / "missing")):
+            try:
+                results.append(repr(function(path)))
+            except Exception as error:
+                results.append(repr(error))
+        assert results[0] == results[1], name
+
+
+def test_a_run_is_read_by_its_path_as_text(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text('{"kind": "end", "step": 3}\n')
+    assert training.read_log(str(tmp_path)) == training.read_log(tmp_path)
+    step = tmp_path / "checkpoints" / "step-00000003"
+    step.mkdir(parents=True)
+    assert training.newest_checkpoint(str(tmp_path)) == training.resolve(str(tmp_path)) == step
+
+
 @pytest.mark.parametrize("value", [None, -3, "x", object()], ids=["none", "int", "str", "object"])
 def test_every_public_callable_names_the_argument(
     value: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

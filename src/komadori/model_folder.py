@@ -33,9 +33,9 @@ def checkpoints(run: Path) -> list[Path]:
 
 
 @names_arguments
-def newest_checkpoint(run: Path) -> Path | None:
+def newest_checkpoint(run: Path | str) -> Path | None:
     """The checkpoint with the most steps, None without one."""
-    return next(reversed(checkpoints(run)), None)
+    return next(reversed(checkpoints(Path(run))), None)
 
 
 def has_learner_state(run: Path) -> bool:

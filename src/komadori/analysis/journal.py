@@ -113,9 +113,9 @@ class Journal:
 
 
 @names_arguments
-def is_journal(path: Path) -> bool:
+def is_journal(path: Path | str) -> bool:
     """Return whether a file is a journal of any settings. Raises OSError."""
-    with path.open("rb") as file, contextlib.suppress(ValueError):
+    with Path(path).open("rb") as file, contextlib.suppress(ValueError):
         return _FORMAT in parse_table(file.readline())
     return False
 

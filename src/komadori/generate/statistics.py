@@ -149,11 +149,12 @@ class Statistics:
 
 @names_arguments
 def folder_statistics(
-    folder: Path, on_file: Callable[[int, int], None] = lambda _done, _of: None
+    folder: Path | str, on_file: Callable[[int, int], None] = lambda _done, _of: None
 ) -> Statistics:
     """Read all games of the folder. Raises FolderError, RecordError, OSError."""
     from komadori.generate.folder import read_journal
 
+    folder = Path(folder)
     read_settings(folder)
     files = segment_files(folder)
     found = [read_counts(path) for path in sorted(folder.glob("[0-9]*.json"))]

@@ -123,8 +123,9 @@ def _of_type(value: Any, key: str, *types: type) -> Any:
 
 
 @names_arguments
-def save_model(folder: Path, network: Network, card: ModelCard) -> None:
+def save_model(folder: Path | str, network: Network, card: ModelCard) -> None:
     """Write the two files into the folder, each atomically. An error leaves the old ones."""
+    folder = Path(folder)
     with atomic_writer(folder / CARD_FILE) as file:
         file.write((dump_json(card.to_json(), indent=2) + "\n").encode())
         file.flush()
@@ -132,9 +133,9 @@ def save_model(folder: Path, network: Network, card: ModelCard) -> None:
 
 
 @names_arguments
-def load_card(folder: Path) -> ModelCard:
+def load_card(folder: Path | str) -> ModelCard:
     """The card of a model folder."""
-    path = folder / CARD_FILE
+    path = Path(folder) / CARD_FILE
     try:
         card = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:

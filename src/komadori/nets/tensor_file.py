@@ -48,7 +48,7 @@ class TensorFileError(ValueError):
 
 @names_arguments
 def write_tensors(
-    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+    path: Path | str, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
     """Write the tensors (any device) atomically."""
     header: dict[str, Any] = {}
@@ -68,7 +68,7 @@ def write_tensors(
         blobs.append(blob)
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    with atomic_writer(path) as file:
+    with atomic_writer(Path(path)) as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
         for blob in blobs:
@@ -76,8 +76,9 @@ def write_tensors(
 
 
 @names_arguments
-def read_tensors(path: Path) -> dict[str, Tensor]:
+def read_tensors(path: Path | str) -> dict[str, Tensor]:
     """The file's tensors, copied to the CPU."""
+    path = Path(path)
     try:
         data = bytearray(read_whole(path))
     except OSError as error:

@@ -140,7 +140,7 @@ def config(settings: Settings) -> Config:
 
 @names_arguments
 def run(
-    folder: Path,
+    folder: Path | str,
     settings: Settings,
     observer: Observer | None = None,
     run_config: Config | None = None,
@@ -152,6 +152,7 @@ def run(
     ModuleNotFoundError if a package that a later step needs isn't installed.
     """
     need("onnx", "matplotlib", "jinja2")
+    folder = Path(folder)
     with RunLock(folder):
         return _run(folder, settings, observer or Observer(), run_config)
 
@@ -398,7 +399,7 @@ def _page(
     )
 
 
-def next_commands(model: Path) -> list[tuple[str, str]]:
+def next_commands(model: Path | str) -> list[tuple[str, str]]:
     """Next steps with the model, as (purpose, command) pairs; the commands work as they are, in
     any shell."""
     program = _program()

@@ -78,10 +78,10 @@ class RunPage:
 
 @names_arguments
 def write_run_report(
-    run_dir: Path,
+    run_dir: Path | str,
     train: training.Samples | Part,
     test: training.Samples | Part | None,
-    out: Path,
+    out: Path | str,
     device: str = "auto",
 ) -> Path:
     """Evaluate the run's newest checkpoint on its test part and write OUT/index.html.
@@ -90,6 +90,7 @@ def write_run_report(
     errors of loading a checkpoint.
     """
     need("matplotlib", "jinja2")
+    run_dir, out = Path(run_dir), Path(out)
     folder = training.resolve(run_dir)
     network, card = nets.load_model(folder)
     config = training.config_from_dict(card.training["config"], str(folder))

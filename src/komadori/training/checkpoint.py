@@ -123,8 +123,9 @@ def save(
 
 
 @names_arguments
-def resolve(path: Path) -> Path:
+def resolve(path: Path | str) -> Path:
     """The model folder of a run (its newest checkpoint), of a checkpoint or of itself."""
+    path = Path(path)
     found = find_model(path)
     if found is None:
         if not path.exists():

@@ -97,10 +97,10 @@ class RunLog:
 
 
 @names_arguments
-def read_log(run_dir: Path) -> list[dict[str, Any]]:
+def read_log(run_dir: Path | str) -> list[dict[str, Any]]:
     """The entries of a run's log, without an unfinished last line and damaged lines."""
     entries = []
-    for line in (run_dir / LOG_FILE).read_bytes().splitlines():
+    for line in (Path(run_dir) / LOG_FILE).read_bytes().splitlines():
         try:
             entry = parse_table(line)
         except ValueError:

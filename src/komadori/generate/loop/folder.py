@@ -263,11 +263,12 @@ class Loop:
 
 
 @names_arguments
-def open_loop(folder: Path) -> Loop:
+def open_loop(folder: Path | str) -> Loop:
     """Open the loop of a folder with the config stored there.
 
     Raises LoopError if that is damaged, and OSError: FileNotFoundError if the folder has no loop.
     """
+    folder = Path(folder)
     path = folder / "loop.json"
     try:
         config = config_from_dict(read_table(path))
