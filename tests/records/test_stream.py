@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from komadori import records
+from komadori.generate.openings import Lines
 from komadori.records.keys import position_keys
 from komadori.records.stream import SampleStream, split_files
 
@@ -113,3 +114,11 @@ def test_files_are_split_whole(files) -> None:
     assert split_files(files, 0.3, seed=1) == (train, test)
     assert split_files(files, 0.001, seed=1)[1] != []
     assert split_files(files[:1], 0.3, seed=1) == (files[:1], [])
+
+
+def test_a_single_file_is_one_file_not_its_letters() -> None:
+    path = records.sample_path()
+    for one in (path, str(path)):
+        assert SampleStream(one).paths == [path]
+        assert split_files(one, 0.5, 1) == ([path], [])
+        assert Lines(one).files == [str(path)]

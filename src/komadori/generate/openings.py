@@ -15,6 +15,7 @@ from komadori.arena.openings import (
     read_opening_games,
     read_openings,
 )
+from komadori.records.files import paths_of
 from komadori.rules import RulesError
 from komadori.wording import names_arguments
 
@@ -28,7 +29,7 @@ class Lines:
     """
 
     def __init__(
-        self, files: Iterable[Path | str] = (), on_skipped: OnSkipped | None = None
+        self, files: Path | str | Iterable[Path | str] = (), on_skipped: OnSkipped | None = None
     ) -> None:
         """`on_skipped` is called for each damaged part of a file of games.
 
@@ -36,7 +37,7 @@ class Lines:
         """
         self.core = _core.Openings()
         self.openings: list[Opening] = []
-        self.files = [str(path) for path in files]
+        self.files = [str(path) for path in paths_of(files)]
         digest = hashlib.sha256()
         for path in map(Path, self.files):
             for number, opening in enumerate(_read(path, on_skipped), 1):

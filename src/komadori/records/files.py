@@ -7,7 +7,7 @@ import io
 import lzma
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,7 @@ from komadori import atomic
 from komadori._core.records import report_cut_files
 from komadori.records.errors import RecordError, Skipped
 
-__all__ = ["AtomicFile", "atomic_writer", "content", "map_file", "plain_suffix"]
+__all__ = ["AtomicFile", "atomic_writer", "content", "map_file", "paths_of", "plain_suffix"]
 
 BUFFER_BYTES = 1 << 20
 #: Largest decompressed content held in memory; larger content goes to a temporary file.
@@ -31,6 +31,11 @@ _COMPRESSED = {".xz": lzma, ".gz": gzip}
 _WORDS = (".hcpe", ".hcpe2", ".hcpe3", ".psv")
 _WORD_CONTEXTS = {"lc": 3, "lp": 1, "pb": 1}
 _PRESET = lzma.PRESET_DEFAULT | lzma.PRESET_EXTREME
+
+
+def paths_of(paths: str | Path | Iterable[str | Path]) -> list[Path]:
+    """One or several paths as a list."""
+    return [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
 
 
 def plain_suffix(path: Path) -> str:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from komadori.atomic import sync_folder, write_text
 from komadori.json_file import read_table
 from komadori.records.errors import RecordError, Skipped
-from komadori.records.files import content, map_file
+from komadori.records.files import content, map_file, paths_of
 from komadori.records.formats import guess_format
 from komadori.records.games import GameReader
 from komadori.records.sample_moves import SampleMoves, samples_with_moves
@@ -78,7 +78,7 @@ def map_sample_moves(
 def _places(
     paths: str | Path | Iterable[str | Path], folder: str | Path
 ) -> tuple[list[Path], Path]:
-    sources = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
+    sources = paths_of(paths)
     if not sources:
         raise RecordError("no record files given")
     return sources, Path(folder) / _key(sources)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from komadori._core import records as _core
 from komadori.array_fields import ComparesArrays
 from komadori.records.errors import RecordError, Skipped
-from komadori.records.files import content
+from komadori.records.files import content, paths_of
 from komadori.records.formats import guess_format
 from komadori.records.game import Game
 from komadori.records.games import GameReader
@@ -121,9 +121,9 @@ def load_sample_moves(
     parts: list[tuple[Samples, SampleMoves]] = []
     skipped: list[Skipped] = []
     games = 0
-    for path in [paths] if isinstance(paths, str | Path) else paths:
+    for path in paths_of(paths):
         before = len(parts)
-        for samples, moves in _load_file(Path(path), skipped):
+        for samples, moves in _load_file(path, skipped):
             samples.game += games
             parts.append((samples, moves))
         if len(parts) == before:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from komadori._core import records as _core
 from komadori.array_fields import ComparesArrays
 from komadori.records.errors import RecordError, Skipped
-from komadori.records.files import AtomicFile, content
+from komadori.records.files import AtomicFile, content, paths_of
 from komadori.records.formats import FORMATS, Format, find_format, guess_format, valid_fraction
 from komadori.records.game import End, Game, Winner
 from komadori.records.games import GameReader
@@ -315,9 +315,7 @@ def load_samples(paths: str | Path | Iterable[str | Path]) -> Samples:
     Damaged games and records are skipped and listed in `skipped`. Raises RecordError for a file of
     no known format or without a sample; OSError.
     """
-    if isinstance(paths, str | Path):
-        paths = [paths]
-    parts = [_load_file(Path(path)) for path in paths]
+    parts = [_load_file(path) for path in paths_of(paths)]
     if not parts:
         raise RecordError("no record files given")
     games = 0

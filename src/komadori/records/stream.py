@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.records.errors import RecordError
+from komadori.records.files import paths_of
 from komadori.records.keys import position_keys
 from komadori.records.sample_moves import SampleMoves, load_sample_moves
 from komadori.records.samples import Samples, load_samples
@@ -52,7 +53,7 @@ class SampleStream:
 
     def __init__(
         self,
-        paths: Iterable[Path | str],
+        paths: Path | str | Iterable[Path | str],
         window: int = WINDOW,
         *,
         seed: int = 1,
@@ -62,7 +63,7 @@ class SampleStream:
     ) -> None:
         """leave_out: `position_keys` of positions to skip, such as those of a test part. Raises
         RecordError without files."""
-        self.paths = [Path(path) for path in paths]
+        self.paths = paths_of(paths)
         if not self.paths:
             raise RecordError("no record files given")
         if window < 1:
@@ -185,13 +186,13 @@ def _join(parts: list[tuple[Samples, SampleMoves | None]], first: int) -> Window
 
 
 def split_files(
-    paths: Iterable[Path | str],
+    paths: Path | str | Iterable[Path | str],
     test_fraction: float,
     seed: int,
     show: Callable[[str], None] = lambda _: None,
 ) -> tuple[list[Path], list[Path]]:
     """Split whole files into (train, test) by the seed, at least one each if there are two."""
-    files = sorted(Path(path) for path in paths)
+    files = sorted(paths_of(paths))
     if test_fraction <= 0 or len(files) < 2:
         if test_fraction > 0:
             show("one file: nothing is held out")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.records import load_samples
+from komadori.records.files import paths_of
 from komadori.records.keys import position_keys
 from komadori.records.stream import SampleStream, Window, split_files
 from komadori.training.config import Config, ConfigError
@@ -34,7 +35,7 @@ class Files:
     @classmethod
     def of(cls, paths: Path | str | Iterable[Path | str]) -> Files:
         """One or several files, in this order."""
-        return cls(tuple(map(Path, [paths] if isinstance(paths, str | Path) else paths)))
+        return cls(tuple(paths_of(paths)))
 
 
 @dataclass(frozen=True)

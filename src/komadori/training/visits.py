@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from komadori import records
+from komadori.records.files import paths_of
 from komadori.training.data import MoveProbs, Part
 from komadori.wording import names_arguments
 
@@ -18,7 +19,7 @@ def load_visits(paths: Path | str | Iterable[Path | str], cache: Path | str | No
     cache: a folder to memory-map them from. A game without candidates has its moves as targets.
     Raises as `records.load_sample_moves`, with `cache` as `records.map_sample_moves`.
     """
-    paths = [paths] if isinstance(paths, str | Path) else list(paths)
+    paths = paths_of(paths)
     samples, moves = (
         records.map_sample_moves(paths, cache) if cache else records.load_sample_moves(paths)
     )
