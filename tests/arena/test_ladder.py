@@ -351,6 +351,23 @@ def test_damaged_rows_are_one_error(
     assert message in errors.replace("\n", " ")
 
 
+@pytest.mark.parametrize(
+    "opening",
+    [[True, []], [START.replace("/", ".", 1), []], [START, ["7g7e"]], [START, [7]], [START, "x"]],
+)
+def test_a_damaged_opening_is_named(played: Path, opening: list[Any]) -> None:
+    with sqlite3.connect(played) as database:
+        query = "SELECT value FROM settings WHERE key = 'openings'"
+        openings = json.loads(database.execute(query).fetchone()[0])
+        openings[6] = opening
+        value = json.dumps(openings)
+        database.execute("UPDATE settings SET value = ? WHERE key = 'openings'", (value,))
+    for words in (("play", played, "-g", 2), ("add", played, "new", "random")):
+        result = run(*words)
+        assert result.exit_code == 1, result.output
+        assert result.output.replace("\n", " ").startswith(f"Error: {played}: opening 7 is damaged")
+
+
 def test_a_full_disk_loses_no_game(played: Path) -> None:
     size = played.stat().st_size
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

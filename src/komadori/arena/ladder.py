@@ -11,6 +11,7 @@ can add to one file.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import math
 import shutil
@@ -206,6 +207,18 @@ class Ladder:
         except OSError as error:
             raise LadderError(f"{self.path}: can't be copied ({error})") from error
 
+    @functools.cached_property
+    def _starts(self) -> frozenset[str]:
+        """The start positions of the openings. Raises LadderError for a damaged opening."""
+        for number, opening in enumerate(self.settings.openings, 1):
+            try:
+                if not all(isinstance(text, str) for text in (opening.sfen, *opening.moves)):
+                    raise ValueError("expected texts")
+                opening.board()
+            except ValueError as error:
+                raise LadderError(f"{self.path}: opening {number} is damaged ({error})") from error
+        return frozenset(opening.sfen for opening in self.settings.openings)
+
     # ---- players
 
     def add(
@@ -220,8 +233,7 @@ class Ladder:
             raise LadderRequestError(f"{name!r} is no name: it must be printable and not blank")
         if anchor_elo is not None and not math.isfinite(anchor_elo):
             raise LadderRequestError(f"{name}: a rating is a finite number")
-        starts = {opening.sfen for opening in self.settings.openings}
-        check_players(self.settings.conditions, [spec], starts)
+        check_players(self.settings.conditions, [spec], self._starts)
         check_files(spec)
         files = json.dumps(fingerprint(spec))
         self._insert_player(name, spec, files, anchor_elo, note)
@@ -486,7 +498,7 @@ class Ladder:
         from komadori.players import PlayerSpecError, fingerprint
 
         a, b = (self.player(name) for name in pair)
-        starts = {opening.sfen for opening in self.settings.openings}
+        starts = self._starts
         for player in (a, b):
             try:
                 check_players(self.settings.conditions, [player.spec], starts)
