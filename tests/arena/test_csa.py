@@ -372,6 +372,31 @@ def test_resignation_and_a_false_declaration(
     assert record.end_time_ms == 0
 
 
+@pytest.mark.parametrize(
+    ("reason", "outcome", "end", "winner"),
+    [
+        ("RESIGN", "win", End.RESIGN, Winner.BLACK),
+        ("TIME_UP", "lose", End.TIME_UP, Winner.WHITE),
+        ("ILLEGAL_MOVE", "win", End.ILLEGAL_MOVE, Winner.BLACK),
+        ("ILLEGAL_ACTION", "win", End.ILLEGAL_MOVE, Winner.BLACK),
+        ("ILLEGAL_ACTION", "lose", End.ILLEGAL_MOVE, Winner.WHITE),
+        ("JISHOGI", "win", End.DECLARATION, Winner.BLACK),
+        ("SENNICHITE", "draw", End.SENNICHITE, Winner.DRAW),
+        ("OUTE_SENNICHITE", "win", End.PERPETUAL_CHECK, Winner.BLACK),
+        ("MAX_MOVES", "draw", End.MAX_MOVES, Winner.DRAW),
+        ("CHUDAN", "unknown", End.INTERRUPTED, Winner.UNKNOWN),
+    ],
+)
+def test_the_record_has_the_end_that_the_server_names(
+    reason: str, outcome: csa_client.Outcome, end: End, winner: Winner, tmp_path: Path
+) -> None:
+    """Each reason of the protocol, 1.2.1."""
+    summary = parse_summary(SUMMARY.replace("Your_Turn:-", "Your_Turn:+").splitlines())
+    game = CsaGame(summary, outcome=outcome, reason=reason)
+    (record,) = read_games(csa_client.write_game(game, tmp_path))
+    assert (record.end, record.winner) == (end, winner)
+
+
 def test_a_refused_account_is_an_error_at_once() -> None:
     server = CsaServer()
     client = CsaClient(CsaAccount("127.0.0.1", "one", "wrong", server.port), make("random"))

@@ -503,6 +503,7 @@ def write_game(game: CsaGame, folder: Path) -> Path:
         "SENNICHITE": End.SENNICHITE,
         "OUTE_SENNICHITE": End.PERPETUAL_CHECK,
         "ILLEGAL_MOVE": End.ILLEGAL_MOVE,
+        "ILLEGAL_ACTION": End.ILLEGAL_MOVE,
         "TIME_UP": End.TIME_UP,
         "JISHOGI": End.DECLARATION,
         "MAX_MOVES": End.MAX_MOVES,
