@@ -722,6 +722,33 @@ def test_the_library_lists_the_games(visit: Open, site: Process) -> None:
     screenshot(page, "library-phone-ja")
 
 
+def test_the_page_before_follows_the_last_game_of_a_page_deleted(
+    visit: Open, site: Process
+) -> None:
+    """An empty page without buttons would look like an empty library."""
+    address = f"http://{site.host}/api/games"
+    headers = {"content-type": "application/json", "origin": f"http://{site.host}"}
+    added = []
+    for number in range(51):
+        game = json.dumps({"position": "startpos moves 1g1f", "black": f"many {number}"})
+        request = urllib.request.Request(address, game.encode(), headers)
+        with urllib.request.urlopen(request) as response:
+            added.append(json.load(response)["game"])
+    page = visit("library")
+    page.get_by_role("searchbox").fill("many")
+    rows = page.locator(".table.library tbody tr")
+    expect(page.locator(".pager")).to_contain_text("1–50 / 51")
+    page.locator(".pager button").last.click()
+    expect(rows).to_have_count(1)
+    page.once("dialog", lambda dialog: dialog.accept())
+    rows.first.get_by_role("button", name="Delete: ").click()
+    expect(rows).to_have_count(50)
+    for number in added[1:]:  # the oldest one was on the second page
+        urllib.request.urlopen(
+            urllib.request.Request(f"{address}/{number}", None, headers, method="DELETE")
+        ).close()
+
+
 def test_a_game_without_names_is_one_of_question_marks(visit: Open, site: Process) -> None:
     """Its row names the players so, and its buttons must too."""
     address = f"http://{site.host}/api/games"

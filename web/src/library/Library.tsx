@@ -74,7 +74,12 @@ export function Library() {
     let isCancelled = false;
     const timer = setTimeout(() => {
       get<GameList>('games', { q, player, winner, source, position, offset, limit: PAGE }).then(
-        found => !isCancelled && (setList(found), setError('')),
+        found => {
+          if (isCancelled) return;
+          // After the last game of the last page was deleted.
+          if (offset && !found.games.length) setOffset(PAGE * Math.max(0, Math.ceil(found.total / PAGE) - 1));
+          else (setList(found), setError(''));
+        },
         (e: Error) => !isCancelled && setError(explain(e)),
       );
     }, 150);
