@@ -825,16 +825,25 @@ def test_a_bad_game_of_csa_keeps_the_moves_before_the_fault(
         assert (games[1].end, games[1].winner) == (End.UNKNOWN, Winner.UNKNOWN)
 
 
-@pytest.mark.parametrize("bad", ["$SITE", "N", "hello", "T", "$TIME+600+0+10"])
-@pytest.mark.parametrize("at", ["after the names", "after the position"])
+@pytest.mark.parametrize(
+    ("bad", "at"),
+    [
+        *((bad, at) for bad in ("$SITE", "N", "hello", "$TIME+600+0+10") for at in (1, 2, 3)),
+        ("T", 1),
+        ("T", 2),
+        ("+", 3),
+        ("-", 3),
+    ],
+)
 def test_a_bad_line_in_the_header_of_csa_costs_nothing_else(
-    tmp_path: Path, bad: str, at: str
+    tmp_path: Path, bad: str, at: int
 ) -> None:
     names, position = "V2.2\nN+a\nN-b\n$EVENT:c\n", "PI82HI22KA\n"
-    header = f"{names}{bad}\n{position}" if at == "after the names" else f"{names}{position}{bad}\n"
-    good = f"{names}{position}-\n-7162GI\n+7776FU\n%TORYO\n"
+    parts = [names, position, "-\n"]
+    good = f"{''.join(parts)}-7162GI\n+7776FU\n%TORYO\n"
+    parts.insert(at, f"{bad}\n")
     path = tmp_path / "a.csa"
-    path.write_text(header + good.removeprefix(names + position) + good)
+    path.write_text("".join(parts) + good.removeprefix(f"{names}{position}-\n") + good)
     games = read_games(path)
     assert [game.headers for game in games] == [{"black": "a", "white": "b", "event": "c"}] * 2
     assert [game.initial_sfen for game in games] == [HANDICAPS["two-piece"].sfen] * 2

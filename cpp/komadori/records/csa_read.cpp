@@ -100,13 +100,22 @@ class CsaReader {
         try {
             read_statements(line);
         } catch (const BadStatement& bad) {
-            if (state_ == State::HEADER || (state_ == State::PLACEMENT && line[0] != 'P'))
+            if (is_above_moves(line))
                 first_bad_ = first_bad_.value_or(bad);
             else
                 damage(bad.at, bad.reason);
         } catch (const RulesError& error) {
             damage(line.data(), error.what());
         }
+    }
+
+    // Whether a bad line says nothing about the position or a move, and no move precedes it.
+    bool is_above_moves(string_view line) const {
+        if (state_ == State::PLACEMENT) return line[0] != 'P';
+        if (state_ != State::MOVES) return state_ == State::HEADER;
+        const bool is_turn = line == "+" || line == "-";
+        return plies() == 0 && !pending_illegal_ &&
+               (is_turn || string_view{"+-%P"}.find(line[0]) == string_view::npos);
     }
 
     // Whether a line after a game's header, or after a bad line of it, can only start another game.
@@ -401,6 +410,8 @@ class CsaReader {
     }
 
     void read_turn(string_view s) {
+        if (state_ == State::MOVES && plies() == 0)
+            throw BadStatement{s.data(), "a second side to move: " + quoted(s)};
         if (state_ == State::MOVES || state_ == State::ENDED)
             throw BadStatement{s.data(), "a side to move after the moves"};
         start(s[0] == '+' ? BLACK : WHITE);
