@@ -854,6 +854,42 @@ def test_a_bad_line_in_the_header_of_csa_costs_nothing_else(
     assert skip.reason.endswith("; the rest of the game is kept")
 
 
+@pytest.mark.parametrize("suffix", [".kif", ".ki2"])
+@pytest.mark.parametrize("bad", ["NHK cup, final", "第3局", "coding=UTF-8"])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_bad_line_above_the_moves_of_kif_costs_nothing_else(
+    tmp_path: Path, suffix: str, bad: str, at: int
+) -> None:
+    headers = ["先手：a\n", "手合割：二枚落ち\n"]
+    if suffix == ".kif":
+        moves = "   1 ６二銀(71)\n   2 ７六歩(77)\n   3 投了\n"
+    else:
+        moves = "△６二銀 ▲７六歩\nまで2手で下手の勝ち\n"
+    good = "".join(headers) + moves
+    path = tmp_path / f"a{suffix}"
+    path.write_text("".join([*headers[:at], f"{bad}\n", *headers[at:]]) + moves + good)
+    games = read_games(path)
+    assert [game.initial_sfen for game in games] == [HANDICAPS["two-piece"].sfen] * 2
+    assert [(game.usi_moves(), game.end) for game in games] == [(["7a6b", "7g7f"], End.RESIGN)] * 2
+    assert [game.headers["black"] for game in games] == ["a", "a"]
+    (skip,) = games.skipped
+    assert path.read_bytes()[skip.begin : skip.end].decode().rstrip() == bad
+    assert f"line {at + 1}: " in skip.reason
+    assert skip.reason.endswith("; the rest of the game is kept")
+
+
+@pytest.mark.parametrize(
+    "bad", ["?７六歩(77)", "手合割 香落ち", "先手の持駒 飛", "v香v桂|一", "1 ?六歩(77)"]
+)
+def test_a_bad_line_that_may_hold_a_move_or_the_position_of_kif_costs_the_game(
+    tmp_path: Path, bad: str
+) -> None:
+    path = tmp_path / "a.kif"
+    path.write_text(f"先手：a\n{bad}\n▲２六歩 △８四歩\nまで2手で投了\n")
+    with pytest.raises(RecordError, match="line 2: "):
+        read_games(path)
+
+
 def test_a_header_of_csa_without_a_game_is_skipped_by_its_first_bad_line(tmp_path: Path) -> None:
     path = tmp_path / "a.csa"
     path.write_text("V2.2\nN+x\nhello\nworld\nV2.2\nN+a\nPI\n+\n+7776FU\n%TORYO\n")

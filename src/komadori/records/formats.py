@@ -142,10 +142,13 @@ def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
         skipped = []
         if fault is not None:
             reason = f"line {fault.number}: {fault}"
-            if game is not None:
+            left_out, until = (begin, end) if game is None else (fault.offset, end)
+            if game is not None and fault.is_above_moves:
+                reason += "; the rest of the game is kept"
+                until = fault.end
+            elif game is not None:
                 reason += "; the moves before it are kept"
-            left_out = begin if game is None else fault.offset
-            skipped.append(Skipped(path, left_out, end, fault.offset, reason))
+            skipped.append(Skipped(path, left_out, until, fault.offset, reason))
         if game is not None:
             game.source = Source(path, begin)
         yield Chunk([game] if game is not None else [], skipped, end)

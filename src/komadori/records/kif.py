@@ -82,6 +82,10 @@ _UNNUMBERED = re.compile(
     r"[0-9０-９]*(同[ \u3000]*|[1-9１-９][1-9１-９一二三四五六七八九])"
     r"[歩香桂銀金角飛玉王と杏圭全馬龍竜成]+([（(][1-9１-９]{2}[）)]|打)(?=\s|$|[(（])"
 )
+#: Parts of moves and of positions, in a line that can't be read.
+_ESSENTIAL = re.compile(
+    r"[▲△☗☖▼▽同|]|[1-9１-９][一二三四五六七八九]|^\s*[0-9０-９]+\s|手合割|持駒|手番"
+)
 _VARIATION = re.compile(rf"変化[：:]\s*({_NUMBER})\s*手?")
 _KI2_MOVE = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
 #: The files above a diagram; rsshogi reads a diagram only below a line of them in this form.
@@ -113,11 +117,17 @@ MAX_DEPTH = 100
 
 
 class BadLineError(RecordError):
-    """A line that can't be parsed. offset: its byte in the file. number: its line number."""
+    """A line that can't be parsed. offset, end: its first byte in the file and the byte after it.
+    number: its line number. is_above_moves: it is above the moves, and the rest was read."""
 
-    def __init__(self, line: Line, reason: str) -> None:
+    def __init__(self, line: Line, reason: str, *, is_above_moves: bool = False) -> None:
         super().__init__(reason)
-        self.offset, self.number = line.offset, line.number
+        self.offset, self.end, self.number = line.offset, line.end, line.number
+        self.is_above_moves = is_above_moves
+
+
+class _UnreadError(RecordError):
+    """A line above the moves that is neither a header nor a part of a diagram."""
 
 
 def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
@@ -176,6 +186,7 @@ class _Parsed:
     headers: dict[str, str] = field(default_factory=dict)
     position: list[str] = field(default_factory=list)
     handicap: Line | None = None  # the line that names it
+    unread: BadLineError | None = None  # the first unread line above the moves
     board: Board | None = None
     moves: list[int] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
@@ -207,22 +218,23 @@ class _Parsed:
 
 def read_sound_part(lines: list[Line]) -> tuple[Game | None, BadLineError | None]:
     """Read a game; its main line and each variation end at their first bad line. Also returns the
-    first error.
+    first error, or the first unread line above the moves (`is_above_moves`) of a whole game.
 
-    The game is None if no move precedes it; an incomplete game has no result.
+    The game is None if no move precedes the error or follows the unread line; an incomplete game
+    has no result.
     """
     starts = [i for i, line in enumerate(lines) if _text(line).startswith("変化")]
     parts = [lines[i:j] for i, j in zip([0, *starts], [*starts, len(lines)], strict=True)]
     parsed = _Parsed()
     fault = _read_lines(parsed, parts[0])
-    if fault is not None and not parsed.moves:
-        return None, fault
+    if not parsed.moves and (fault or parsed.unread):
+        return None, parsed.unread or fault
     path = [parsed]
     for part in parts[1:]:
         wrong = _read_variation(path, part)
         fault = fault or wrong
     try:
-        return _finish(parsed), fault
+        return _finish(parsed), fault or parsed.unread
     except (RulesError, RecordError) as error:
         return None, fault or _located(error, parsed, lines[0])
 
@@ -246,6 +258,11 @@ def _read_lines(parsed: _Parsed, lines: list[Line]) -> BadLineError | None:
             parsed.handicap = line
         try:
             _read_line(parsed, text)
+        except _UnreadError as error:
+            if _ESSENTIAL.search(text):  # without it, it would be another game
+                return _located(error, parsed, line)
+            unread = BadLineError(line, str(error), is_above_moves=True)
+            parsed.unread = parsed.unread or unread
         except (RulesError, RecordError) as error:
             return _located(error, parsed, line)
     return None
@@ -343,9 +360,9 @@ def _read_line(game: _Parsed, text: str) -> None:
         raise RecordError(f"not a KI2 line: {text[:24]!r}")
     header = _HEADER.fullmatch(text)
     if header is None or header[1].endswith("持駒") or header[1] == "手合割":
-        game.position.append(text)
         if header is None and not _belongs_to_a_diagram(text):
-            raise RecordError(f"not a KIF line: {text[:24]!r}")
+            raise _UnreadError(f"not a KIF line: {text[:24]!r}")
+        game.position.append(text)
         return
     value = header[2].strip()
     if header[1] == "手番" and value[:1] in ("先", "後", "上", "下"):
