@@ -16,6 +16,7 @@ import numpy as np
 
 from komadori.cpus import available_threads
 from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_batch
+from komadori.inference.leaving import ended_before_exit
 from komadori.inference.model_file import OUTPUTS, Signature, check_signature, read_card
 from komadori.inference.onnx_metadata import opset_versions
 from komadori.inference.protocol import (
@@ -229,12 +230,13 @@ class OpenVinoEvaluator(Described):
         self._is_closed = True
         if self._is_forked():  # what the parent's threads do here never ends
             return
-        for request in self._requests:
-            with contextlib.suppress(RuntimeError):
-                request.wait()
-        self._requests.clear()
-        self._tensors.clear()
-        self._compiled = None
+        with ended_before_exit():  # the destructors, too
+            for request in self._requests:
+                with contextlib.suppress(RuntimeError):
+                    request.wait()
+            self._requests.clear()
+            self._tensors.clear()
+            self._compiled = None
 
 
 def _set_batch(model: Any, rows: int, signature: Signature) -> None:
