@@ -302,9 +302,8 @@ void bind_position(nb::module_& m) {
     board
         .def_prop_ro(
             "legal_moves", [](const Position& p) { return LegalMoves{&p}; }, nb::keep_alive<0, 1>(),
-            "Every legal move, including non-promotions: iteration, len(), indices and slices; "
-            "`in` "
-            "takes a Move or USI text.")
+            "Every legal move, including non-promotions; supports iteration, len(), indices, "
+            "slices, and `in` with a Move or USI text.")
         .def("is_legal", &contains, nb::arg("move"),
              "Whether a move, given as Move or USI text, is legal. Raises MoveError.")
         .def(

@@ -62,3 +62,29 @@ def test_a_searcher_that_searched_at_the_fork_says_so(call: str) -> None:
         "RuntimeError: the engine was searching when this process was forked; make one in each "
         "process"
     )
+
+
+def test_a_blocking_search_in_a_forked_process_can_be_stopped() -> None:
+    program = """
+import os, signal, sys, threading
+from komadori._core import alphabeta as core
+from komadori.rules import Board
+from komadori.search.alphabeta import AlphaBetaOptions, make_engines
+
+engine, = make_engines("material", None, AlphaBetaOptions(threads=2, hash_mb=1), 1)
+limits = core.Limits()
+limits.nodes = 2000
+engine.search(Board(), limits)
+child = os.fork()
+if not child:
+    signal.alarm(30)
+    limits.nodes, limits.infinite = 0, True
+    threading.Timer(0.3, engine.stop).start()
+    assert engine.search(Board(), limits).best is not None
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -108,6 +108,7 @@ void Engine::apply(const Limits& limits) {
 
 void Engine::prepare(const Limits& limits) {
     wait_for_search();
+    join();
     constexpr std::size_t MAX_PRIORS = 100'000;
     if (shared_.policy.size() > MAX_PRIORS) shared_.policy.clear();
     shared_.limits = limits;
@@ -116,6 +117,7 @@ void Engine::prepare(const Limits& limits) {
     std::lock_guard lock(mutex_);
     unread_.clear();
     result_ = {};
+    process_ = process_id();
     searching_.store(true, std::memory_order_release);
 }
 
@@ -131,13 +133,11 @@ Result Engine::search(const Position& position, const Limits& limits) {
 void Engine::start(const Position& position, const Limits& limits) {
     std::lock_guard control(control_);
     prepare(limits);
-    join();
     try {
         thread_ = std::thread([this, copy = position]() mutable {
             lower_priority(shared_.options.niceness);
             run(std::move(copy));
         });
-        process_ = process_id();
     } catch (...) {
         searching_.store(false, std::memory_order_release);
         throw;

@@ -218,7 +218,7 @@ class Engine {
     Shared shared_;
     std::vector<std::unique_ptr<AnyWorker>> workers_;
     std::thread thread_;
-    int process_ = process_id();  // that started thread_
+    int process_ = process_id();  // of the last search
     std::mutex control_;  // held by what starts a search or needs that none runs; before mutex_
     std::mutex mutex_;
     std::condition_variable changed_;

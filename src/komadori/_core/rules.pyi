@@ -176,7 +176,7 @@ class Position:
     @property
     def legal_moves(self) -> LegalMoves:
         """
-        Every legal move, including non-promotions: iteration, len(), indices and slices; `in` takes a Move or USI text.
+        Every legal move, including non-promotions; supports iteration, len(), indices, slices, and `in` with a Move or USI text.
         """
 
     def is_legal(self, move: Move | str) -> bool:
