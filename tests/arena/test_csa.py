@@ -714,6 +714,25 @@ class ScriptedServer:
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_rejected_game_is_reported(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(csa_client, "ANSWER_TIMEOUT_S", 0.2)
+    stop = threading.Event()
+    monkeypatch.setattr(stop, "wait", lambda _: stop.set() or True)  # instead of reconnecting
+    # A second summary that stops ends the wait.
+    summary = ("BEGIN Game_Summary", *SUMMARY.splitlines(), "END Game_Summary")
+    refusal = ("REJECT:game-1 by \x1b[31mtwo", "BEGIN Game_Summary")
+    server = ScriptedServer("LOGIN:one OK", *summary, *refusal)
+    account = CsaAccount("127.0.0.1", "one", "x", server.port)
+    with caplog.at_level(logging.INFO):
+        CsaClient(account, make("random")).play(1, stop)
+    assert "REJECT:game-1 by " in caplog.text
+    assert "no game is played; waiting for a game" in caplog.text
+    assert "\x1b" not in caplog.text
+
+
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("lines", [(), ("LOGIN:one OK", "BEGIN Game_Summary", "Name+:one")])
 def test_a_server_that_falls_silent_where_it_must_answer_is_reported(
     lines: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

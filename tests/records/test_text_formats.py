@@ -878,6 +878,45 @@ def test_a_bad_line_above_the_moves_of_kif_costs_nothing_else(
     assert skip.reason.endswith("; the rest of the game is kept")
 
 
+@pytest.mark.parametrize("suffix", [".kif", ".ki2"])
+@pytest.mark.parametrize(
+    ("result", "is_cut"),
+    [
+        ("まで2手で後手の勝ち", False),
+        ("まで1手で後手の勝ち", False),
+        ("まで3手で後手の反則負け", False),  # the illegal move is counted
+        ("まで3手で先手の勝ち", True),
+        ("まで３手で千日手", True),
+        (f"まで{'9' * 5000}手で中断", True),
+        ("まで先手の勝ち", False),
+    ],
+)
+def test_a_result_that_counts_missing_moves_is_reported(
+    tmp_path: Path, suffix: str, result: str, is_cut: bool
+) -> None:
+    moves = "▲７六歩 △３四歩\n" if suffix == ".ki2" else "   1 ７六歩(77)\n   2 ３四歩(33)\n"
+    path = tmp_path / f"a{suffix}"
+    path.write_text(f"先手：a\n{moves}{result}\n先手：b\n{moves}まで2手で後手の勝ち\n")
+    games = read_games(path)
+    assert [game.usi_moves() for game in games] == [["7g7f", "3c3d"]] * 2
+    assert (games[0].winner, games[0].end) != (Winner.UNKNOWN, End.UNKNOWN)
+    assert len(games.skipped) == is_cut
+    for skip in games.skipped:
+        line = 3 + (suffix == ".kif")
+        assert skip.reason.startswith(f"line {line}: 2 moves before {result[:24]!r}; ")
+        assert path.read_bytes()[skip.begin : skip.end].decode().rstrip() == result
+
+
+def test_a_result_may_count_from_the_number_of_the_initial_position(tmp_path: Path) -> None:
+    path = tmp_path / "a.ki2"
+    diagram = Board().bod().rpartition("\n")[0]
+    for count in ("手番：先手\n手数＝20\n", "手番：先手　手数＝20\n", "手番：先手\n"):
+        path.write_text(f"{diagram}\n{count}▲２六歩 △８四歩\nまで22手で後手の勝ち\n")
+        games = read_games(path)
+        assert len(games[0].moves) == 2
+        assert len(games.skipped) == ("20" not in count)
+
+
 @pytest.mark.parametrize(
     "bad", ["?７六歩(77)", "手合割 香落ち", "先手の持駒 飛", "v香v桂|一", "1 ?六歩(77)"]
 )

@@ -369,6 +369,7 @@ class CsaClient:
                 if line.startswith("START"):
                     return summary
                 if line.startswith("REJECT"):
+                    log.warning("%s; no game is played; waiting for a game", connection.shown(line))
                     break
 
     def _play(self, connection: _Connection, game: CsaGame) -> None:

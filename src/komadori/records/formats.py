@@ -143,7 +143,7 @@ def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
         if fault is not None:
             reason = f"line {fault.number}: {fault}"
             left_out, until = (begin, end) if game is None else (fault.offset, end)
-            if game is not None and fault.is_above_moves:
+            if game is not None and fault.keeps_game:
                 reason += "; the rest of the game is kept"
                 until = fault.end
             elif game is not None:

@@ -18,6 +18,7 @@ from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
 from komadori.records.text import Line, add_header, score_comment, take_scores, takes_line
 from komadori.rules import BLACK, HANDICAPS, WHITE, Board, Handicap, RulesError
+from komadori.wording import counted
 
 __all__ = [
     "LINE_OF_PLAY",
@@ -70,6 +71,8 @@ _ABOVE_MOVES = re.compile(r"\s*$|[#*&|+]|手数|[先後下上]手番")
 _FROM = re.compile(r"[（(]([1-9１-９]{2})[）)]")
 #: A number of a move; `int` reads full-width digits too.
 _NUMBER = "[0-9０-９]{1,6}"
+#: The number of the last move, beside a diagram.
+_PLIES = re.compile(rf"手数[＝=]\s*({_NUMBER})(?![0-9０-９])")
 _NUMBERED = re.compile(rf"\s*({_NUMBER})\s+(\S.*)")
 _TIME = re.compile(
     r"[(（]\s*(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9}(?:\.[0-9]+)?)\s*(?:/[^()（）]*)?[)）]\s*"
@@ -96,7 +99,7 @@ _FILES = re.compile(
 #: The line of a hand in a diagram, and a number of pieces there in digits.
 _HELD = re.compile(r"^..の?持駒：.*", re.MULTILINE)
 _COUNT = re.compile(r"[0-9０-９]+")
-_RESULT = re.compile(r"まで、?\s*(?:\d+手)?(?:で|にて)?(.*)")
+_RESULT = re.compile(r"まで、?\s*(?:(\d+)手)?(?:で|にて)?(.*)")
 #: A line of a comment, without its first `*`, with the line that a player expects.
 LINE_OF_PLAY = re.compile(r"\*?読み筋=(.*)")
 _ENDS = {row.word: row for row in KIF_WORDS}
@@ -118,16 +121,20 @@ MAX_DEPTH = 100
 
 class BadLineError(RecordError):
     """A line that can't be parsed. offset, end: its first byte in the file and the byte after it.
-    number: its line number. is_above_moves: it is above the moves, and the rest was read."""
+    number: its line number. keeps_game: the rest of the game was read."""
 
-    def __init__(self, line: Line, reason: str, *, is_above_moves: bool = False) -> None:
+    def __init__(self, line: Line, reason: str, *, keeps_game: bool = False) -> None:
         super().__init__(reason)
         self.offset, self.end, self.number = line.offset, line.end, line.number
-        self.is_above_moves = is_above_moves
+        self.keeps_game = keeps_game
 
 
 class _UnreadError(RecordError):
     """A line above the moves that is neither a header nor a part of a diagram."""
+
+
+class _MissingMovesError(RecordError):
+    """A result line that counts more moves than the game has."""
 
 
 def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
@@ -187,6 +194,7 @@ class _Parsed:
     position: list[str] = field(default_factory=list)
     handicap: Line | None = None  # the line that names it
     unread: BadLineError | None = None  # the first unread line above the moves
+    cut: BadLineError | None = None  # the result line, if it counts more moves
     board: Board | None = None
     moves: list[int] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
@@ -196,6 +204,7 @@ class _Parsed:
     winner: Winner = Winner.UNKNOWN
     end: End = End.UNKNOWN
     ended: bool = False
+    plies_before: int = 0  # as the diagram of the initial position says
     numbering: int | None = None  # what a line's number is ahead of the moves made
     pvs: dict[int, str] = field(default_factory=dict)
     variations: dict[int, list[_Parsed]] = field(default_factory=dict)
@@ -218,7 +227,7 @@ class _Parsed:
 
 def read_sound_part(lines: list[Line]) -> tuple[Game | None, BadLineError | None]:
     """Read a game; its main line and each variation end at their first bad line. Also returns the
-    first error, or the first unread line above the moves (`is_above_moves`) of a whole game.
+    first error, or the first bad line of a game that was read otherwise (`keeps_game`).
 
     The game is None if no move precedes the error or follows the unread line; an incomplete game
     has no result.
@@ -234,7 +243,7 @@ def read_sound_part(lines: list[Line]) -> tuple[Game | None, BadLineError | None
         wrong = _read_variation(path, part)
         fault = fault or wrong
     try:
-        return _finish(parsed), fault or parsed.unread
+        return _finish(parsed), fault or parsed.unread or parsed.cut
     except (RulesError, RecordError) as error:
         return None, fault or _located(error, parsed, lines[0])
 
@@ -261,8 +270,9 @@ def _read_lines(parsed: _Parsed, lines: list[Line]) -> BadLineError | None:
         except _UnreadError as error:
             if _ESSENTIAL.search(text):  # without it, it would be another game
                 return _located(error, parsed, line)
-            unread = BadLineError(line, str(error), is_above_moves=True)
-            parsed.unread = parsed.unread or unread
+            parsed.unread = parsed.unread or BadLineError(line, str(error), keeps_game=True)
+        except _MissingMovesError as error:
+            parsed.cut = BadLineError(line, str(error), keeps_game=True)
         except (RulesError, RecordError) as error:
             return _located(error, parsed, line)
     return None
@@ -336,7 +346,10 @@ def _read_line(game: _Parsed, text: str) -> None:
             game.comments.setdefault(ply, []).append(comment)
         return
     if text.startswith("まで"):
+        is_cut = not game.ended and _is_cut(game, text)
         _read_result(game, text)
+        if is_cut:
+            raise _MissingMovesError(f"{counted(len(game.moves), 'move')} before {text[:24]!r}")
         return
     if _FILES.fullmatch(text):
         return
@@ -358,6 +371,8 @@ def _read_line(game: _Parsed, text: str) -> None:
         return
     if game.moves or game.initial_sfen:
         raise RecordError(f"not a KI2 line: {text[:24]!r}")
+    if count := _PLIES.search(text):
+        game.plies_before = int(count[1])
     header = _HEADER.fullmatch(text)
     if header is None or header[1].endswith("持駒") or header[1] == "手合割":
         if header is None and not _belongs_to_a_diagram(text):
@@ -473,12 +488,26 @@ def _in_kanji(count: re.Match[str]) -> str:
     return ("" if number < 10 else "十") + " 一二三四五六七八九"[number % 10].strip()
 
 
+def _is_cut(game: _Parsed, text: str) -> bool:
+    """Whether a result line counts moves that the game lacks.
+
+    Programs count from the game's first move or go on from the number beside the initial position,
+    and some count an illegal last move, which the game can't hold.
+    """
+    match = _RESULT.fullmatch(text)
+    if match is None or match[1] is None or "反則" in match[2]:
+        return False
+    plies = len(game.moves)
+    last = plies if game.numbering is None else plies + game.numbering - 1
+    return int(match[1][:9]) > max(plies + game.plies_before, last)
+
+
 def _read_result(game: _Parsed, text: str) -> None:
     """Parse `まで120手で後手の勝ち`, for a result that no word after the moves gave."""
     match = _RESULT.fullmatch(text)
     if match is None or (game.ended and game.winner != Winner.UNKNOWN):
         return
-    said = match[1].strip()
+    said = match[2].strip()
     game.ended = True
     if said in _ENDS and said not in ("詰", "詰み"):
         row = _ENDS[said]
