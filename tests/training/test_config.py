@@ -79,7 +79,7 @@ def test_net_as_a_table(path):
         ("[loss]\neval_coef = 'fitt'", "loss.eval_coef must be a number or \"fit\", not 'fitt'"),
         ("[data]\nthreads = 0", "threads are 1 to 256"),
         ("seed = ", "Invalid value"),
-        ("seed = -1", "seed is 0 to"),
+        ("seed = -1", r"\.toml: seed is 0 to"),
         (f"seed = {10**30}", r"seed must be below 2\^63, not 1e\+30"),
         (f"[loop]\nmax_steps = {10**30}", r"loop\.max_steps must be below 2\^63"),
         ("[model]\nnet = 'resnet0x0'", r"model\.net: network 'resnet0x0': a ResNet needs"),
@@ -132,6 +132,8 @@ def test_overrides_are_checked_too(path):
         load_config(path, ["loop.nothing=1"])
     with pytest.raises(ConfigError, match=r"with --set loop\.keep=0: \[loop\] keep is at least 1"):
         load_config(path, ["loop.keep=0", "data.threads=1"])
+    with pytest.raises(ConfigError, match=r"\.toml with --set seed=-1: seed is 0 to 2\^63 - 1"):
+        load_config(path, ["seed=-1"])
     with pytest.raises(ConfigError, match=r"expected section\.key=value"):
         load_config(path, ["loop"])
     with pytest.raises(ConfigError, match="is not a section"):

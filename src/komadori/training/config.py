@@ -443,10 +443,11 @@ def _build(cls: Any, table: Any, prefix: str, where: str, origin: Mapping[str, s
         return cls(**values)
     except ValueError as error:
         # Which of the values is wrong isn't known: name all overrides of the section.
-        overrides = [origin[f"{prefix}.{key}"] for key in values if f"{prefix}.{key}" in origin]
-        given = "".join(f" --set {override}" for override in overrides)
+        names = [f"{prefix}.{key}" if prefix else key for key in values]
+        given = "".join(f" --set {origin[name]}" for name in names if name in origin)
         kind = OverrideError if given else ConfigError
-        raise kind(f"{where}{f' with{given}' if given else ''}: [{prefix}] {error}") from error
+        section = f"[{prefix}] " if prefix else ""
+        raise kind(f"{where}{f' with{given}' if given else ''}: {section}{error}") from error
 
 
 def _net(value: Any, key: str, where: str, origin: Mapping[str, str]) -> NetConfig:
