@@ -89,6 +89,13 @@ def test_progress_that_cannot_be_names_its_file(finished, changes):
         checkpoint.read_progress(finished.checkpoint)
 
 
+def test_a_setting_that_is_unknown_names_the_file_once(finished):
+    edit(finished.checkpoint, config={"model": {"net": {"family": "gone"}}})
+    with pytest.raises(CheckpointError, match=r"training\.json: model\.net\.family: un") as caught:
+        checkpoint.read_progress(finished.checkpoint)
+    assert str(caught.value).count("training.json") == 1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -194,7 +194,9 @@ def read_progress(folder: Path) -> tuple[Progress, Config]:
             state.get("data", ""),
         )
         return progress, config
-    except (KeyError, TypeError, AttributeError, ConfigError) as error:
+    except ConfigError as error:  # names the file
+        raise CheckpointError(str(error)) from error
+    except (KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{path}: incomplete: {error}") from error
 
 
