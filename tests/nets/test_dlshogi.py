@@ -244,6 +244,15 @@ def test_nothing_but_tensors_is_unpickled(tmp_path):
         (lambda w: w.update({"blocks.0.se.fc1.weight": torch.zeros(1)}), "senet"),
         (lambda w: w.update({"policy_bias.bias": torch.zeros(10)}), "10 labels"),
         (lambda w: w.update({"norm1.bias": torch.zeros(5)}), "don't fit the network"),
+        (
+            lambda w: w.update({"blocks.1.conv1.bias": torch.zeros(CHANNELS)}),
+            "'blocks.1.conv1.bias' is unknown",
+        ),
+        (
+            lambda w: w.update({"blocks.1.se.weight": torch.zeros(1)}),
+            "'blocks.1.se.weight' is unknown",
+        ),
+        (lambda w: w.update({"value_conv1.bias": torch.zeros(27)}), "'value_conv1.bias' is unkn"),
     ],
 )
 def test_other_forms_are_named(tmp_path, change, message):
@@ -252,6 +261,11 @@ def test_other_forms_are_named(tmp_path, change, message):
     torch.save({"model": weights}, tmp_path / "c.pth")
     with pytest.raises(nets.ModelFileError, match=rf"c\.pth: .*{message}"):
         nets.import_dlshogi(tmp_path / "c.pth")
+
+
+def test_a_further_head_is_left_out(tmp_path):
+    torch.save({"model": {**blocks_form(), "l25_v.weight": torch.zeros(2, 5)}}, tmp_path / "c.pth")
+    check(nets.import_dlshogi(tmp_path / "c.pth"), blocks_form(), F.relu, BLOCKS)
 
 
 def each(change):

@@ -40,7 +40,7 @@ from komadori.wording import names_arguments
 _FEATURES = {57: "dlshogi", 119: "dlshogi-119"}
 #: Batch norm's epsilon in wideresnet10, and torch's default.
 _WIDE_EPS, _EPS = 2e-5, 1e-5
-_NORM = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
+_NORM, _COUNTER = ("weight", "bias", "running_mean", "running_var"), "num_batches_tracked"
 #: Chainer's parameter names, as in dlshogi's npz files.
 _CHAINER = {
     "W": "weight",
@@ -70,9 +70,10 @@ def import_dlshogi(
     Raises ModelFileError for a file that can't be read or has another format.
     """
     path = Path(path)
-    weights = _read(path, part)
+    weights = _Read(_read(path, part))
     try:
         config, interface, found = _convert(weights, activation)
+        weights.check_rest()
         network = build(config, interface)
     except KeyError as error:
         raise ModelFileError(f"{path}: no network of dlshogi's: {error} is missing") from error
@@ -85,6 +86,29 @@ def import_dlshogi(
     origin = {"imported_from": path.name}
     card = ModelCard(config, features, "2187", interface, eval_coef, path.stem, origin)
     return network.eval(), card
+
+
+class _Read(dict[str, Tensor]):
+    """Weights by name that remember which of them were read."""
+
+    def __init__(self, weights: Weights) -> None:
+        super().__init__(weights)
+        self._names: set[str] = set()
+
+    def __getitem__(self, name: str) -> Tensor:
+        tensor = super().__getitem__(name)
+        self._names.add(name)
+        return tensor
+
+    def check_rest(self) -> None:
+        """Raise ValueError for a weight of a block or of a layer that was read, which the network
+        would lack. Other layers may be further heads.
+        """
+        layers = {name.rpartition(".")[0] for name in self._names}
+        for name in self:
+            layer = name.rpartition(".")[0]
+            if name not in self._names and (name.startswith("blocks.") or layer in layers):
+                raise ValueError(f"no network of dlshogi's: {name[:60]!r} is unknown")
 
 
 def _read(path: Path, part: str) -> dict[str, Tensor]:
@@ -235,7 +259,8 @@ def _layer(weights: Weights, old: str, new: str, parts: tuple[str, ...]) -> dict
 
 def _norm(weights: Weights, old: str, new: str, eps: float = _EPS) -> dict[str, Tensor]:
     """A batch norm; an epsilon other than torch's is added to the variance."""
-    counter = {f"{old}.num_batches_tracked": torch.tensor(0)}  # older files have none
-    norm = _layer({**counter, **weights}, old, new, _NORM)
+    norm = _layer(weights, old, new, _NORM)
+    counter = f"{old}.{_COUNTER}"  # older files have none
+    norm[f"{new}.{_COUNTER}"] = weights[counter] if counter in weights else torch.tensor(0)
     norm[f"{new}.running_var"] = norm[f"{new}.running_var"] + (eps - _EPS)
     return norm
