@@ -36,6 +36,30 @@ def test_learns_a_learnable_rule(tmp_path, encoder):
     assert losses[150] < 0.3 * losses[1]
 
 
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda policy, value: (policy, value[:, None]), "([32, 1296], [32, 1])"),
+        (lambda policy, value: (policy, value[:, None].repeat(1, 2)), "([32, 1296], [32, 2])"),
+        (lambda policy, value: (policy[:, :100], value), "([32, 100], [32])"),
+        (lambda policy, value: (policy, value.mean()), "([32, 1296], [])"),
+        (lambda policy, _: (policy,), "([32, 1296])"),
+        (lambda policy, _: policy, "Tensor"),
+        (lambda policy, value: {"policy": policy, "value": value}, "dict"),
+    ],
+)
+def test_a_network_with_other_outputs_is_named(
+    tmp_path, encoder, samples, monkeypatch, change, found
+):
+    """As a network of one's own may have."""
+    outputs = nets.ResNet.outputs
+    monkeypatch.setattr(nets.ResNet, "outputs", lambda *inputs: change(*outputs(*inputs)))
+    message = f"model.net = resnet1x8: its outputs are {found}, expected (policy [32, 1296], "
+    with pytest.raises(training.ConfigError) as raised:
+        run(tmp_path / "run", make_config(device={"replicas": 1}), encoder, samples)
+    assert str(raised.value) == message + "value [32] or [32, 3])"
+
+
 def test_logs_checkpoints_and_result(tmp_path, encoder, samples):
     reports = []
     config = make_config(loop={"keep": 2})

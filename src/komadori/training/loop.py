@@ -20,7 +20,7 @@ from komadori.training.loss import Losses, Size, losses
 from komadori.training.run import Report, Run, RunResult
 from komadori.training.run_folder import RunFolder
 from komadori.training.schedule import is_due, learning_rate
-from komadori.training.setup import Setup
+from komadori.training.setup import Setup, check_outputs
 from komadori.training.streamed import Files
 from komadori.training.world import World
 from komadori.wording import names_arguments
@@ -91,6 +91,7 @@ def _train(
             outputs = forwards[replica](*inputs)
         distilled = None if teacher is None else teacher.outputs(inputs)
         targets = targets_on(shard, compute.device)
+        check_outputs(config, outputs, setup.encoder.interface, len(shard))
         policy, value, *auxiliary = outputs
         loss = losses(policy, value, targets, loss_config, size, *auxiliary, distilled=distilled)
         scaler.scale(loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, overload
 
 import torch
+from torch import Tensor
 
 from komadori import nets
-from komadori.nets import ModelCard, Network
+from komadori.nets import Interface, ModelCard, Network
 from komadori.training import checkpoint
 from komadori.training.auxiliary import WithSoftPolicy
 from komadori.training.averaging import WeightAverage
@@ -139,6 +140,23 @@ def new_network(config: Config, encoder: Encoder, *, begin: bool = True) -> Netw
     initial, _ = nets.load_model(checkpoint.resolve(Path(model.init_from)))
     network.load_state_dict(initial.state_dict())
     return network
+
+
+def check_outputs(config: Config, outputs: object, interface: Interface, rows: int) -> None:
+    """Raise ConfigError where a network's `outputs` for this number of rows aren't (policy
+    [rows, labels], value [rows] or [rows, 3]), perhaps with those of further heads.
+    """
+    expected = f"(policy [{rows}, {interface.labels}], value [{rows}] or [{rows}, 3])"
+    if isinstance(outputs, (tuple, list)) and all(isinstance(one, Tensor) for one in outputs):
+        shapes = [tuple(one.shape) for one in outputs]
+        policies, values = [(rows, interface.labels)], [(rows,), (rows, 3)]
+        if len(shapes) >= 2 and shapes[0] in policies and shapes[1] in values:
+            return
+        found = f"({', '.join(str(list(shape)) for shape in shapes)})"
+    else:
+        found = type(outputs).__name__
+    name = nets.short_name(config.model.net)
+    raise ConfigError(f"model.net = {name}: its outputs are {found}, expected {expected}")
 
 
 @names_arguments
