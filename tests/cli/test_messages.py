@@ -11,12 +11,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
 from rich.console import Group
 from rich.table import Column, Table
 
+from komadori.cli import bench_alphabeta
 from komadori.cli._group import BUG, group
 from komadori.cli.console import console
 from komadori.inference.synthetic import write_random_resnet
@@ -488,6 +490,18 @@ def test_a_reader_that_has_enough_is_no_error(line: str) -> None:
     os.close(write)
     assert done.stderr == ""
     assert done.returncode == 1
+
+
+def test_a_peer_faster_than_the_clock_has_no_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    peer = SimpleNamespace(name="peer", close=lambda: None)
+    times = iter([0.0, 0.0, *[0.01] * 8])
+    monkeypatch.setattr(bench_alphabeta, "_start_peer", lambda: peer)
+    monkeypatch.setattr(
+        bench_alphabeta, "_search", lambda *_: bench_alphabeta._Sum(1000, next(times), 0.001)
+    )
+    rows = run("bench alphabeta --nodes 1000").output.splitlines()[2:]
+    assert [row.split()[-2:] == ["-", "-"] for row in rows] == [True] * 2 + [False] * 9
+    assert len({len(row) for row in rows}) == 1
 
 
 @pytest.mark.parametrize("name", ["bench", "book", "generate", "lab", "ladder", "loop", "records"])

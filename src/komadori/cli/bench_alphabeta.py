@@ -99,7 +99,11 @@ class _Sum:
 def _row(name: str, depth: str, own: _Sum, peer: _Sum | None) -> str:
     wall = own.nodes / max(own.wall_s, 1e-9)
     row = f"{name:<14}{depth:>6}{own.nodes:>13,}{own.nps:>13,.0f}{wall:>13,.0f}"
-    return row if peer is None else row + f"{peer.nps:>14,.0f}{own.nps / peer.nps:>8.1f}"
+    if peer is None:
+        return row
+    if peer.cpu_s <= 0:  # less than a tick of the system's clock
+        return row + f"{'-':>14}{'-':>8}"
+    return row + f"{peer.nps:>14,.0f}{own.nps / peer.nps:>8.1f}"
 
 
 def _start_peer() -> ExternalEngine | None:
