@@ -125,6 +125,28 @@ def test_an_onnx_file_measures_as_its_checkpoint(run, folder):
     assert results[1] == pytest.approx(results[0], abs=0.02)  # the backend may round to bfloat16
 
 
+def test_an_onnx_file_is_measured_by_the_card_that_travels_in_it(run, folder, tmp_path):
+    """The JSON file beside the model may be missing or damaged: the metadata counts."""
+    few = folder / "few.hcpe3"
+    write_first_games(few, 3)
+    model = tmp_path / "moved.onnx"
+    trained = ("--set", "loss.eval_coef=100", "--set", "loss.value_lambda=1")
+    out = tmp_path / "run"
+    data = ("--data", folder / "games.hcpe3", "--out", out)
+    assert invoke(train, folder / "tiny.toml", *data, *trained).exit_code == 0
+    assert invoke(export, out, "-o", model).exit_code == 0
+    card = model.with_suffix(".json")
+    measured = []
+    for content in (card.read_bytes(), None, b"", b"{", b'{"a": "\xff"}', b"[]"):
+        card.unlink(missing_ok=True)
+        if content is not None:
+            card.write_bytes(content)
+        done = invoke(evaluate, model, "--data", few, "--json")
+        assert done.exit_code == 0, (content, done.output)
+        measured.append(json.loads(done.output))
+    assert measured == [measured[0]] * len(measured)
+
+
 def test_train_on_visits_and_a_damaged_file(run, folder):
     """Training on visits through the command; the truncated last game is reported and skipped."""
     torn = folder / "torn.hcpe3"

@@ -12,7 +12,6 @@ import click
 from komadori.cli.console import say
 from komadori.cli.given import first_given
 from komadori.cli.network_options import DEVICE, FILE_BACKEND
-from komadori.json_file import read_table
 
 if TYPE_CHECKING:
     from komadori.training import Metrics, Samples
@@ -126,14 +125,14 @@ def _measure_onnx(model: Path, samples: Samples, batch_size: int, backend: str) 
     from torch import Tensor
 
     from komadori import inference, nets, training
+    from komadori.inference.model_file import find_card
     from komadori.training.encoder import CoreEncoder
 
     evaluator = inference.load(model, backend, max_batch=min(batch_size, 64))
-    card_path = model.with_suffix(".json")
     loss = training.LossConfig()
-    if card_path.exists():
-        card = nets.ModelCard.from_json(read_table(card_path), card_path)
-        loss = training.loss_config_of(card)
+    card, card_path = find_card(model)
+    if card:
+        loss = training.loss_config_of(nets.ModelCard.from_json(card, card_path))
 
     def predict(batch: training.Batch) -> tuple[Tensor, Tensor]:
         inputs = (array.astype(np.float32) for array in batch.inputs)

@@ -81,16 +81,21 @@ def check_tables(features: str, labels: str) -> Signature:
 def read_card(path: Path) -> dict[str, Any]:
     """Read the card of a model file: from an ONNX file's metadata, else from the JSON file beside
     it, else {}. Raises ModelError if it is damaged."""
+    return find_card(path)[0]
+
+
+def find_card(path: Path) -> tuple[dict[str, Any], Path]:
+    """As `read_card`, with the file that holds the card: the model or the JSON file beside it."""
     if path.suffix == ".onnx" and (text := read_metadata(path).get(METADATA_KEY)):
-        return _parse_card(text, f"{path}: metadata {METADATA_KEY!r}")
+        return _parse_card(text, f"{path}: metadata {METADATA_KEY!r}"), path
     card_path = path.with_suffix(".json")
     if card_path == path or not card_path.is_file():
-        return {}
+        return {}, path
     try:
         text = card_path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise ModelError(f"{card_path}: not a model card: {error}") from None
-    return _parse_card(text, str(card_path))
+    return _parse_card(text, str(card_path)), card_path
 
 
 def _parse_card(text: str, where: str) -> dict[str, Any]:
