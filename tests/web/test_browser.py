@@ -392,6 +392,28 @@ def test_the_last_label_below_a_graph_is_whole(visit: Open, screen: str) -> None
     assert 2 * room >= width
 
 
+def test_an_analysis_is_followed_after_a_reload(visit: Open) -> None:
+    page = visit("analyse")
+    settings = {"engine": "alphabeta", "studyAlphaBetaNodes": 2_000_000}  # seconds per move
+    page.evaluate("s => localStorage.setItem('komadori', JSON.stringify(s))", settings)
+    page.reload()
+    expect(page.locator(".status.open")).to_be_attached()
+    open_record(page)
+    page.get_by_role("button", name="Analyse the game").click()
+    page.wait_for_url(re.compile(r"#/analyse/\d+/11$"))  # the game is in the library now
+    page.reload()
+    expect(page.locator(".graph-place")).to_have_attribute("data-ply", "11")
+    expect(page.locator(".study-bar progress")).to_be_visible()
+    expect(page.locator(".summary")).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".study-bar .button.primary")).to_be_visible(timeout=60_000)
+    summary = page.locator(".summary").inner_text()
+    other = visit(page.url.split("#/")[1])  # reads what is stored
+    other.get_by_role("radio", name="Mistakes").click()
+    expect(other.locator(".summary")).to_be_visible()
+    assert other.locator(".summary").inner_text() == summary
+
+
 def test_the_mistakes_of_a_game_are_exercises_and_the_address_names_its_moves(visit: Open) -> None:
     page = visit("analyse")
     settings = {"engine": "alphabeta", "studyAlphaBetaNodes": 20_000}

@@ -2,7 +2,7 @@
 import { explain, t } from '../i18n';
 import { effect, signal } from '@preact/signals';
 import { chosenModel } from '../models';
-import type { StudyGame, StudyProgress } from '../protocol';
+import type { Found, StudyGame, StudyProgress } from '../protocol';
 import { analysisEngine, engineFields } from '../engines';
 import { studyAlphaBetaNodes, studyNodes } from '../settings';
 import type { GameTree, Node } from '../shogi/tree';
@@ -20,8 +20,20 @@ export interface GameStatus {
 export const study = signal<StudyProgress | undefined>(undefined);
 export const statuses = signal<ReadonlyMap<GameTree, GameStatus>>(new Map());
 let requestId = 0;
-let studied: GameTree[] = [];
+/** The games of the study, by their place in its messages; those that a reloaded page hasn't opened are missing. */
+let studied: (GameTree | undefined)[] = [];
 let studiedBy = '';
+/** The results for games that this page hasn't opened yet. */
+let waiting: Found[] = [];
+
+/** Where the tab keeps its running study, to follow it after a reload. */
+const RUNNING = 'komadori.study';
+
+interface Running {
+  study: string;
+  by: string;
+  games: number[];
+}
 
 export const isStudying = (): boolean => study.value?.state === 'running';
 
@@ -51,7 +63,8 @@ function textsOf(trees: GameTree[], recordOf: (tree: GameTree) => string): (tree
 export async function startStudy(trees: GameTree[]): Promise<void> {
   const { writeGame } = await import('../shogi/records');
   const engine = analysisEngine.value;
-  studied = trees;
+  studied = [...trees];
+  waiting = [];
   studiedBy = engine === 'alphabeta' ? engine : (chosenModel.value?.id ?? '');
   if (requestId) connection.forget(requestId);
   const texts = textsOf(trees, tree => writeGame(tree, 'kif'));
@@ -84,38 +97,105 @@ export function stopStudy(): void {
   if (running) connection.request({ type: 'study_stop', study: running.study }, () => {});
 }
 
-export function receive(progress: StudyProgress): void {
-  const next = new Map(statuses.value);
+/** Stores results in the games' nodes; returns those of games that aren't open. */
+function note(results: readonly Found[], numbers: readonly number[]): Found[] {
   const lines = new Map<number, Node[][]>();
-  progress.games.forEach((g, i) => {
-    const tree = studied[i];
-    if (!tree) return;
-    tree.number ??= g.game;
-    tree.analysed = g.game;
-    next.set(tree, { done: g.done, total: g.plies + 1 });
-    if (progress.found.length) lines.set(g.game, [...(lines.get(g.game) ?? []), tree.mainLine()]);
-  });
-  statuses.value = next;
-  for (const found of progress.found)
-    for (const nodes of lines.get(found.game) ?? []) {
+  const find = (number: number): Node[][] => {
+    const trees = studied.filter((tree, i): tree is GameTree => !!tree && numbers[i] === number);
+    const found = trees.map(tree => tree.mainLine());
+    lines.set(number, found);
+    return found;
+  };
+  const left: Found[] = [];
+  for (const found of results) {
+    const open = lines.get(found.game) ?? find(found.game);
+    if (!open.length) left.push(found);
+    for (const nodes of open) {
       const at = nodes[found.ply];
       if (at) noteScore(at, found.lines[0], found.win_rate, found.visits, studiedBy);
     }
+  }
+  return left;
+}
+
+/** Finds the games of a study that a reloaded page has opened since; returns whether there are any. */
+function findOpened(numbers: readonly number[]): boolean {
+  let isAny = false;
+  numbers.forEach((number, i) => {
+    if (studied[i]) return;
+    studied[i] = games.value.find(tree => tree.number === number && !studied.includes(tree));
+    isAny ||= !!studied[i];
+  });
+  return isAny;
+}
+
+export function receive(progress: StudyProgress): void {
+  const numbers = progress.games.map(g => g.game);
+  const next = new Map(statuses.value);
+  let isNumbered = false;
+  findOpened(numbers);
+  progress.games.forEach((g, i) => {
+    const tree = studied[i];
+    if (!tree) return;
+    isNumbered ||= tree.number === undefined;
+    tree.number ??= g.game;
+    tree.analysed = g.game;
+    next.set(tree, { done: g.done, total: g.plies + 1 });
+  });
+  statuses.value = next;
+  waiting = [...waiting, ...note(progress.found, numbers)];
   study.value = { ...progress, found: [], mistakes: [] };
   scored.value++;
-  if (progress.state !== 'running') changed();
+  if (progress.state !== 'running') {
+    sessionStorage.removeItem(RUNNING);
+    changed();
+  } else if (numbers.length) {
+    const running: Running = { study: progress.study, by: studiedBy, games: numbers };
+    sessionStorage.setItem(RUNNING, JSON.stringify(running));
+    if (isNumbered) changed(); // the game's address
+  }
   if (progress.state === 'failed') notify(t('error.failed', { detail: progress.message }), 'bad');
+}
+
+// The results that came before their game was opened.
+effect(() => {
+  void games.value;
+  const numbers = study.peek()?.games.map(g => g.game) ?? [];
+  if (!waiting.length || !findOpened(numbers)) return;
+  waiting = note(waiting, numbers);
+  scored.value++;
+});
+
+/** The study that this tab followed before it was reloaded. */
+function known(): Running | undefined {
+  try {
+    return JSON.parse(sessionStorage.getItem(RUNNING) ?? 'null') as Running | undefined ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 // A new server session has no subscriptions: follow the running study again.
 effect(() => {
-  void connection.epoch.value;
+  if (!connection.epoch.value) return;
   const running = study.peek();
-  if (running?.state !== 'running') return;
-  requestId = connection.request({ type: 'study_follow', study: running.study }, answer => {
-    if (answer.type === 'study') receive(answer);
-    else if (answer.type === 'error') study.value = { ...running, state: 'stopped' };
+  const before = running ? undefined : known();
+  const name = running?.state === 'running' ? running.study : before?.study;
+  if (!name) return;
+  if (before) studiedBy = before.by;
+  const id = connection.request({ type: 'study_follow', study: name }, answer => {
+    if (answer.type === 'study') {
+      // A restarted server may give the name to another study.
+      if (before?.games.some((game, i) => answer.games[i] && answer.games[i].game !== game)) {
+        connection.forget(id);
+        sessionStorage.removeItem(RUNNING);
+      } else receive(answer);
+    } else if (answer.type === 'error') {
+      sessionStorage.removeItem(RUNNING);
+      if (running) study.value = { ...running, state: 'stopped' };
+    }
   });
+  requestId = id;
 });
 
 export const studyable = (): GameTree[] => games.value.filter(tree => tree.root.children.length > 0);
