@@ -220,6 +220,18 @@ def test_a_seed_named_twice_is_refused(seeds, tmp_path, monkeypatch):
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.parametrize("seeds", [",", " ", ",,"])
+def test_seeds_without_a_number_are_refused(seeds, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "toy.toml").write_text(TOY)
+    options = ["--experiments", "lab", "--results", "results", "--positions", "200"]
+    done = CliRunner().invoke(command, ["run", "toy/both", *options, "--seeds", seeds])
+    assert done.exit_code == 2
+    assert f"--seeds {seeds}: expected numbers separated by commas" in done.output
+    assert not (tmp_path / "results").exists()
+
+
 def test_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lab").mkdir()
