@@ -175,6 +175,8 @@ def test_unfinished_uploads_share_a_budget() -> None:
 def test_uploads_of_other_types_are_refused(server: Server, name: str) -> None:
     refused = server.http.post("/api/records", params={"name": name}, content=b"MZ\x90")
     assert refused.status_code == 422
+    # Not "bad_position": the page would say that a position is not valid.
+    assert refused.json()["code"] == "bad_record"
 
 
 @pytest.mark.parametrize(

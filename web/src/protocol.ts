@@ -136,7 +136,7 @@ export interface ClockState {
 export interface Error {
   type: 'error';
   id: number | null;
-  code: 'bad_message' | 'bad_position' | 'illegal_move' | 'unknown_model' | 'unknown_name' | 'no_engine' | 'not_possible' | 'too_many' | 'failed';
+  code: 'bad_message' | 'bad_position' | 'bad_record' | 'illegal_move' | 'unknown_model' | 'unknown_name' | 'no_engine' | 'not_possible' | 'too_many' | 'failed';
   message: string;
 }
 

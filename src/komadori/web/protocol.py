@@ -343,6 +343,7 @@ class Error(Shape):
     code: Literal[
         "bad_message",
         "bad_position",
+        "bad_record",
         "illegal_move",
         "unknown_model",
         "unknown_name",

@@ -43,7 +43,7 @@ def read_upload(data: bytes, name: str = "") -> tuple[str, list[Game], list[str]
             if len(games) > MAX_GAMES:
                 raise RefusedError("too_many", f"more than {MAX_GAMES} games")
     except (RecordError, RulesError, UnicodeError) as error:
-        raise RefusedError("bad_position", f"not a record in {format}: {error}") from error
+        raise RefusedError("bad_record", f"not a record in {format}: {error}") from error
     problems += [f"byte {skipped.offset}: {skipped.reason}" for skipped in reader.skipped]
     if len(problems) > MAX_REPORTED:
         problems[MAX_REPORTED:] = [f"and {len(problems) - MAX_REPORTED} more"]
@@ -116,7 +116,7 @@ def _format(data: bytes, name: str) -> str:
         if suffix in FORMATS[known].suffixes and suffix != ".txt":
             return known
     if suffix not in ("", ".txt"):
-        raise RefusedError("bad_position", f"no record format has the suffix {suffix!r}")
+        raise RefusedError("bad_record", f"no record format has the suffix {suffix!r}")
     return _format_by_content(data)
 
 

@@ -557,6 +557,7 @@ export const en = {
   'open.skipped': 'Skipped in {name}: {reason}',
   'error.bad_message': "The server does not understand the page's request: {detail}",
   'error.bad_position': 'The position is not valid: {detail}',
+  'error.bad_record': '{detail}',
   'error.illegal_move': 'This move is not legal: {detail}',
   'error.unknown_model': 'The server does not have this network: {detail}',
   'error.unknown_name': 'The server does not have this item: {detail}',

@@ -559,6 +559,7 @@ export const ja: Record<keyof typeof en, string> = {
   'open.skipped': '「{name}」でスキップ：{reason}',
   'error.bad_message': 'サーバーがページの要求を解釈できません（{detail}）',
   'error.bad_position': '局面が正しくありません（{detail}）',
+  'error.bad_record': '{detail}',
   'error.illegal_move': 'その手は指せません（{detail}）',
   'error.unknown_model': 'そのネットワークはサーバーにありません（{detail}）',
   'error.unknown_name': 'サーバーに見つかりません（{detail}）',
