@@ -7,7 +7,16 @@ export type Screen = (typeof SCREENS)[number];
 /** Parses the fragment; `#60` is short for move 60 of the open game. */
 function read(): string[] {
   const path = location.hash.replace(/^#\/?/, '');
-  return /^\d+$/.test(path) ? ['analyse', '', path] : path.split('/').map(decodeURIComponent);
+  return /^\d+$/.test(path) ? ['analyse', '', path] : path.split('/').map(decoded);
+}
+
+/** Decodes a part of an address; one that isn't well-formed, as in a link cut inside `%E3`, stays as it is. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export const route = signal<string[]>(read());

@@ -3,6 +3,7 @@ import { act } from 'preact/test-utils';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { answer, button, click, mount, sent, serve, WELCOME } from './page';
 import { followAddress } from '../src/analyse/address';
+import { Notices } from '../src/ui/notices';
 import { Analyse } from '../src/analyse/Analyse';
 import { Openings } from '../src/analyse/Openings';
 import { Retry } from '../src/analyse/Retry';
@@ -164,4 +165,18 @@ test.each([
   expect(place.querySelector(`#${field}`)).toBeNull();
   document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
   expect(document.activeElement?.id).toBe(field); // before the next key
+});
+
+test('an address of no game says so, without asking the server', async () => {
+  const asked = vi.fn();
+  vi.stubGlobal('fetch', asked);
+  openGames([new GameTree()]);
+  const place = await mount(Notices);
+  const end = followAddress();
+  for (const name of ['abc', '-1', '1e3', '9'.repeat(40)]) {
+    await act(() => void (route.value = ['analyse', name]));
+    expect(text(place)).toContain(`#/analyse/${name}`);
+  }
+  expect(asked).not.toHaveBeenCalled();
+  end();
 });

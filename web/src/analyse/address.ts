@@ -2,7 +2,7 @@
 // same move of the open game. Stepping through a game replaces the history entry, so that the browser's
 // back button leads to the previous screen or game.
 import { effect, untracked } from '@preact/signals';
-import { explain } from '../i18n';
+import { explain, t } from '../i18n';
 import { loadGame } from '../library/load';
 import { replace, route, screen } from '../router';
 import { lineThrough, pathTo, type Node } from '../shogi/tree';
@@ -23,6 +23,10 @@ function toPly(text: string | undefined): void {
 async function show(number: string, ply: string | undefined): Promise<void> {
   if (!number) {
     toPly(ply);
+    return;
+  }
+  if (!/^\d{1,15}$/.test(number)) {
+    notify(t('error.unknown_name', { detail: `#/analyse/${number.slice(0, 40)}` }), 'bad');
     return;
   }
   const known = games.value.findIndex(tree => tree.number === Number(number));
