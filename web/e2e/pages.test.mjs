@@ -205,8 +205,17 @@ describe('analysis', () => {
   test('a position is set up', async () => {
     const { page, errors, close } = await open();
     await page.getByRole('button', { name: 'Set up' }).click();
-    await page.locator('dialog input.mono').fill('4k4/9/4P4/9/9/9/9/9/4K4 b G 1');
+    const field = page.locator('dialog input.mono');
+    for (const text of ['position startpos moves 7g7f', '4k4/9/4P4/9/9/9/9/9/4K4 x G 1']) {
+      await field.fill(text);
+      await page.keyboard.press('Tab');
+      await page.waitForSelector('dialog .problem');
+      assert.equal(await field.inputValue(), text); // what was typed stays, to be corrected
+    }
+    await field.fill('position sfen 4k4/9/4P4/9/9/9/9/9/4K4 b G 1');
     await page.keyboard.press('Tab');
+    await page.waitForFunction(() => !document.querySelector('dialog .problem'));
+    assert.equal(await field.inputValue(), '4k4/9/4P4/9/9/9/9/9/4K4 b G 1');
     await page.getByRole('button', { name: 'Use this position' }).click();
     await page.waitForFunction(() => document.querySelectorAll('main sg-pieces piece').length === 3);
     assert.deepEqual(errors, []);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { applyRecorded, type Recorded } from '../src/analyse/recorded';
 import { gradeOf, lossOf, mistakes } from '../src/shogi/grades';
 import { applyHeaders, keptHeaders, treeOf } from '../src/shogi/played';
-import { legalMoves, parsePosition, passed, play, positionKey, promotion, sfenProblem, START } from '../src/shogi/position';
+import { isReadable, legalMoves, parsePosition, passed, play, positionKey, promotion, sfenIn, sfenProblem, START } from '../src/shogi/position';
 import { blackWinRate, GameTree, lineThrough, movesTo, repetitions, type Node } from '../src/shogi/tree';
 
 const score = (winRate: number, pv: string[] = []) => ({ winRate, pv, nodes: 100 });
@@ -43,6 +43,14 @@ describe('positions', () => {
     expect(sfenProblem('4k4/9/9/9/9/9/9/+P8/4K4 b 17P 1')).toBeUndefined();
     expect(sfenProblem('4k4/9/9/9/9/9/9/+P8/4K4 b 18P 1')).toBe('ERR_TOO_MANY_PIECES');
     expect(sfenProblem('4k4/9/gg7/9/9/9/9/9/4K4 b 2Gg 1')).toBe('ERR_TOO_MANY_PIECES');
+  });
+
+  test("an SFEN is found behind USI's words; text that is none is not readable", () => {
+    const sfen = '4k4/9/4P4/9/9/9/9/9/4K4 b G 1';
+    for (const text of [sfen, `sfen ${sfen}`, ` position  sfen ${sfen}\n`]) expect(sfenIn(text)).toBe(sfen);
+    for (const text of ['startpos', 'position startpos']) expect(sfenIn(text)).toBe(START);
+    expect(isReadable('4k4/4R4/9/9/9/9/9/9/4K4 b - 1')).toBe(true); // shown, to be corrected
+    for (const text of ['', 'x', `${sfen} moves`.replace(' b ', ' x '), '4k4/9/9/9/9/9/9/9/4K4 b 3Z 1', 'startpos moves 7g7f']) expect(isReadable(text)).toBe(false);
   });
 });
 

@@ -7,7 +7,7 @@ import { BoardCursor } from '../board/cursor';
 import { coordinates, FORSYTH, PROMOTES } from '../board/Board';
 import { t, word } from '../i18n';
 import { HANDICAPS } from '../shogi/handicaps';
-import { HAND_ROLES, sfenProblem, START, type Color } from '../shogi/position';
+import { HAND_ROLES, isReadable, sfenIn, sfenProblem, START, type Color } from '../shogi/position';
 import { GameTree } from '../shogi/tree';
 import { Button, Choice, Dialog, Segments } from '../ui/parts';
 import { addGames, node } from './state';
@@ -27,11 +27,14 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
   const [boardText, setBoardText] = useState(start.current.split(' ')[0]);
   const [hands, setHands] = useState(start.current.split(' ')[2]);
   const sfen = `${boardText} ${turn === 'gote' ? 'w' : 'b'} ${hands || '-'} 1`;
-  const problem = sfenProblem(sfen);
+  /** What is in the text field, if it can't be shown on the board. */
+  const [unreadable, setUnreadable] = useState<string | undefined>(undefined);
+  const problem = sfenProblem(sfenIn(unreadable ?? sfen));
 
   const read = () => {
     setBoardText(ground.current!.getBoardSfen());
     setHands(ground.current!.getHandsSfen() || '-');
+    setUnreadable(undefined);
   };
 
   /** Promotes a piece, then changes its side. */
@@ -120,7 +123,12 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
   }, []);
 
   const set = (text: string) => {
-    const [b, side, h] = text.split(' ');
+    if (!isReadable(sfenIn(text))) {
+      setUnreadable(text);
+      return;
+    }
+    setUnreadable(undefined);
+    const [b, side, h] = sfenIn(text).split(' ');
     ground.current?.set({ sfen: { board: b, hands: h } });
     setBoardText(b);
     setHands(h);
@@ -139,7 +147,7 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
       <p class="hint">{t('setup.hint')}</p>
       <p class="hint keys-hint">{t('setup.keys')}</p>
       <div class="row">
-        <Segments label={t('setup.turn')} value={turn} options={[['sente', t('setup.sente')], ['gote', t('setup.gote')]]} onChange={setTurn} />
+        <Segments label={t('setup.turn')} value={turn} options={[['sente', t('setup.sente')], ['gote', t('setup.gote')]]} onChange={side => (setTurn(side), setUnreadable(undefined))} />
         <Choice
           label={t('setup.from')}
           value=""
@@ -149,7 +157,7 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
       </div>
       <label class="field">
         <span>SFEN</span>
-        <input class="mono" value={sfen} spellcheck={false} onChange={e => set(e.currentTarget.value.trim())} />
+        <input class="mono" value={unreadable ?? sfen} spellcheck={false} onChange={e => set(e.currentTarget.value.trim())} />
       </label>
       {problem && <p class="problem">{word('setup', problem)}</p>}
       <footer>

@@ -21,6 +21,11 @@ export function parsePosition(sfen: string): Position | undefined {
   );
 }
 
+/** The SFEN in a text that may have USI's words before it: `sfen`, `position`, `startpos`. */
+export function sfenIn(text: string): string {
+  return text.trim().replace(/\s+/g, ' ').replace(/^position /, '').replace(/^sfen /, '').replace(/^startpos$/, START);
+}
+
 /** The error code of an SFEN that isn't a playable position; undefined if it is. */
 export function sfenProblem(sfen: string): string | undefined {
   return parseSfen('standard', sfen, true).unwrap(
@@ -28,6 +33,11 @@ export function sfenProblem(sfen: string): string | undefined {
     e => e.message,
   );
 }
+
+const UNREADABLE = ['ERR_SFEN', 'ERR_BOARD_DIMS', 'ERR_BOARD_PIECE', 'ERR_HANDS', 'ERR_TURN', 'ERR_MOVENUMBER'];
+
+/** Whether an SFEN has a board, a side to move and hands, playable or not. */
+export const isReadable = (sfen: string): boolean => !UNREADABLE.includes(sfenProblem(sfen) ?? '');
 
 /** The pieces of a set; kings are counted for each side. */
 const SET: Record<string, number> = { P: 18, L: 4, N: 4, S: 4, G: 4, B: 2, R: 2 };
