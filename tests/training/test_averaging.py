@@ -70,6 +70,38 @@ def test_norms_get_the_statistics_of_their_inputs():
     assert not net.stem_norm.training
 
 
+def test_a_stop_leaves_norms_of_the_batches_so_far():
+    net, calls = build(), []
+    inputs = [torch.randn(16, *shape) for shape in INTERFACE.inputs]
+
+    def forward():
+        calls.append(net(*inputs))
+
+    estimate_norms(net, 50, forward, stop=lambda: len(calls) == 2)
+    assert len(calls) == 2
+    assert net.stem_norm.num_batches_tracked == 2
+    assert net.stem_norm.momentum == 0.1
+    assert not net.stem_norm.training
+
+
+@pytest.mark.parametrize("stop", ["stop", "stop_test"])
+def test_a_stopped_run_does_not_wait_for_its_norms(tmp_path, encoder, stop, monkeypatch):
+    """50 batches of a large network take longer than people wait."""
+    monkeypatch.setattr(training.run, "HURRY_S", -1.0)
+    config = make_config(
+        model={"net": "resnet1x16"},
+        loop={"max_steps": 20, "evaluate_every": 3, "ema_decay": 0.8, "norm_batches": 50},
+    )
+    samples, calls = make_samples(900), iter(range(100))
+    asked = {"stop": lambda: next(calls) == 2, "stop_test": lambda: True}[stop]
+    run = training.train(config, samples, None, tmp_path / "run", encoder=encoder, **{stop: asked})
+    network, _ = nets.load_model(run.checkpoint)
+    assert network.stem_norm.num_batches_tracked == 1
+    whole = training.train(config, samples, None, tmp_path / "run", encoder=encoder, resume=True)
+    network, _ = nets.load_model(whole.checkpoint)
+    assert network.stem_norm.num_batches_tracked == 50
+
+
 @pytest.mark.parametrize("settings", [{"swa_every": 1, "swa_start": 8}, {"ema_decay": 0.8}])
 def test_an_average_with_its_own_statistics_predicts(tmp_path, encoder, settings):
     config = make_config(

@@ -163,7 +163,40 @@ def test_a_resumed_log_has_each_test_once(tmp_path, encoder, samples):
     calls = iter(range(100))
     run(tmp_path / "odd", make_config(), encoder, samples, stop=lambda: next(calls) == 5)
     rest = run(tmp_path / "odd", make_config(), encoder, samples, resume=True)
-    assert [e["step"] for e in rest.history if e["kind"] == "test"] == [4, 5, 8, 12]
+    assert [e["step"] for e in rest.history if e["kind"] == "test"] == [4, 8, 12]
+
+
+@pytest.mark.parametrize("test", [1, 2, 3])
+def test_a_stopped_test_is_repeated(tmp_path, encoder, samples, test):
+    """The first, second or last test of the run; a test of minutes doesn't delay the end."""
+    whole = run(tmp_path / "whole", make_config(), encoder, samples)
+    begun = []
+
+    def in_test():
+        begun.append(True)
+        return len(begun) == batches * (test - 1) + 1
+
+    config = make_config(loop={"test_batch_size": 16})
+    batches = math.ceil(whole.test.positions / 16)
+    part = run(tmp_path / "part", config, encoder, samples, stop_test=in_test)
+    assert (part.step, part.is_complete, part.test) == (4 * test, False, None)
+    assert "test" not in nets.load_model(part.checkpoint)[1].training
+    rest = run(tmp_path / "part", config, encoder, samples, resume=True)
+    assert rest.is_complete
+    tests = {e["step"]: e["loss"] for e in rest.history if e["kind"] == "test"}
+    assert list(tests) == [4, 8, 12]
+    assert tests == pytest.approx(
+        {e["step"]: e["loss"] for e in whole.history if e["kind"] == "test"}
+    )
+
+
+def test_a_run_stopped_before_its_last_test_is_not_complete(tmp_path, encoder, samples):
+    calls = iter(range(100))
+    part = run(tmp_path / "a", make_config(), encoder, samples, stop=lambda: next(calls) == 12)
+    assert (part.step, part.is_complete, part.test) == (12, False, None)
+    rest = run(tmp_path / "a", make_config(), encoder, samples, resume=True)
+    assert rest.is_complete
+    assert rest.test.positions
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,7 @@ def command(
                 resume=resume,
                 progress=bar,
                 stop=stop.is_set,
+                stop_test=stop.is_set,
             )
     except training.OverrideError as error:
         raise click.UsageError(str(error)) from error

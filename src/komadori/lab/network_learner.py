@@ -130,6 +130,7 @@ class NetworkLearner:
                 resume=resume,
                 progress=watch,
                 stop=job.stop,
+                stop_test=job.stop,
             )
         except DivergedError as error:
             diverged, result = error.step, None

@@ -70,6 +70,7 @@ def _train(options: argparse.Namespace, stop: threading.Event) -> training.RunRe
         resume=options.resume,
         progress=_say if is_first else None,
         stop=stop.is_set,
+        stop_test=stop.is_set,
     )
 
 

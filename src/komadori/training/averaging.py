@@ -49,8 +49,14 @@ class WeightAverage:
 
 
 @torch.no_grad()
-def estimate_norms(network: Network, batches: int, forward: Callable[[], object]) -> None:
-    """Set each batch norm's statistics to their means over `batches` calls of `forward`.
+def estimate_norms(
+    network: Network,
+    batches: int,
+    forward: Callable[[], object],
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Set each batch norm's statistics to their means over `batches` calls of `forward`; fewer, but
+    at least one, if `stop` returns true after a call.
 
     `forward` runs the network on its next batch. Leaves the network in evaluation mode.
     """
@@ -63,6 +69,8 @@ def estimate_norms(network: Network, batches: int, forward: Callable[[], object]
         norm.train()
     for _ in range(batches):
         forward()
+        if stop():
+            break
     for norm, momentum in zip(norms, momenta, strict=True):
         norm.momentum = momentum
     network.eval()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -71,6 +72,10 @@ FRACTIONS = frozenset(
 Predict = Callable[[Batch], tuple[Tensor, Tensor]]
 
 
+class StoppedError(Exception):
+    """A measurement was stopped."""
+
+
 @names_arguments
 def evaluate(
     network: Network,
@@ -79,8 +84,13 @@ def evaluate(
     loss_config: LossConfig,
     compute: Compute,
     batch_size: int = 1024,
+    *,
+    stop: Callable[[], bool] | None = None,
 ) -> Metrics:
-    """Measure the network in evaluation mode on every position of the part; restores its mode."""
+    """Measure the network in evaluation mode on every position of the part; restores its mode.
+
+    `stop` is called before each batch; true raises StoppedError.
+    """
 
     @torch.inference_mode()
     def forward(_: int, shard: Batch) -> tuple[Tensor, Tensor]:
@@ -89,6 +99,8 @@ def evaluate(
         return policy_logits, value_logit
 
     def predict(batch: Batch) -> tuple[Tensor, Tensor]:
+        if stop is not None and stop():
+            raise StoppedError
         policy_logits, value_logit = zip(*workers.map(forward, batch), strict=True)
         return torch.cat(policy_logits), torch.cat(value_logit)
 
@@ -117,32 +129,37 @@ def measure(
     loader = Loader(
         part.without_target_probs(), encoder, batch_size, shuffle=False, legal=plain.mask_illegal
     )
-    for batch in loader.batches(epochs=1):
-        policy_logits, value_logit = predict(batch)
-        targets = targets_on(batch, value_logit.device)
-        size = Size.of(batch.targets.label)
-        value = losses(policy_logits, value_logit, targets, plain, size)
-        n, m = size.positions, size.labelled
-        positions += n
-        labelled += m
-        policy += float(value.policy) * m
-        weighted += float(losses(policy_logits, value_logit, targets, by_critic, size).policy) * m
-        by_result += float(value.value_result) * n
-        by_score += float(value.value_score) * n
-        log_p = log_policy(policy_logits, targets)
-        top = most_probable(log_p, 5)
-        found = (top == targets.label.reshape(n, 1, -1)).all(2) & targets.has_label[:, None]
-        for k in hits:
-            hits[k] += int(found[:, :k].sum())
-        entropy -= float(sum((part.exp() * part).sum() for part in log_p))
-        mass += float(torch.stack([part.amax(1) for part in log_p]).sum(0).exp().sum())
-        is_decided = targets.result != 0.5
-        decided += int(is_decided.sum())
-        value_hits += int((((value_logit > 0) == (targets.result > 0.5)) & is_decided).sum())
-        best = top[:, 0]
-        if targets.legal is not None:
-            best = most_probable(log_policy(policy_logits, replace(targets, legal=None)), 1)[:, 0]
-        legal_hits += int(encoder.is_legal(part.samples, batch.rows, best.cpu().numpy()).sum())
+    with contextlib.closing(loader.batches(epochs=1)) as batches:
+        for batch in batches:
+            policy_logits, value_logit = predict(batch)
+            targets = targets_on(batch, value_logit.device)
+            size = Size.of(batch.targets.label)
+            value = losses(policy_logits, value_logit, targets, plain, size)
+            n, m = size.positions, size.labelled
+            positions += n
+            labelled += m
+            policy += float(value.policy) * m
+            weighted += (
+                float(losses(policy_logits, value_logit, targets, by_critic, size).policy) * m
+            )
+            by_result += float(value.value_result) * n
+            by_score += float(value.value_score) * n
+            log_p = log_policy(policy_logits, targets)
+            top = most_probable(log_p, 5)
+            found = (top == targets.label.reshape(n, 1, -1)).all(2) & targets.has_label[:, None]
+            for k in hits:
+                hits[k] += int(found[:, :k].sum())
+            entropy -= float(sum((part.exp() * part).sum() for part in log_p))
+            mass += float(torch.stack([part.amax(1) for part in log_p]).sum(0).exp().sum())
+            is_decided = targets.result != 0.5
+            decided += int(is_decided.sum())
+            value_hits += int((((value_logit > 0) == (targets.result > 0.5)) & is_decided).sum())
+            best = top[:, 0]
+            if targets.legal is not None:
+                best = most_probable(log_policy(policy_logits, replace(targets, legal=None)), 1)[
+                    :, 0
+                ]
+            legal_hits += int(encoder.is_legal(part.samples, batch.rows, best.cpu().numpy()).sum())
     c = loss_config
     policy_loss, weighted_policy_loss = (
         total / labelled if labelled else 0.0 for total in (policy, weighted)

@@ -36,6 +36,7 @@ def train(
     resume: bool = False,
     progress: Callable[[Report], None] | None = None,
     stop: Callable[[], bool] | None = None,
+    stop_test: Callable[[], bool] | None = None,
     encoder: Encoder | None = None,
 ) -> RunResult:
     """Train until the config's budget is spent; the samples are as in `records.Samples`, or files
@@ -45,8 +46,9 @@ def train(
     positions that also occur in training are removed; the log's data entry counts both.
     A new run needs a folder without checkpoints. `resume` continues from the newest one, of the
     same network, optimizer, seed and data; on a CPU its losses equal those of an uninterrupted
-    run. `stop` is called before each step; true saves a checkpoint and ends the run. Under
-    torchrun every process calls this with the same arguments (`training.world`).
+    run. `stop` is called before each step, `stop_test` before each batch of a test; true saves a
+    checkpoint and ends the run, without a further test. Under torchrun every process calls this
+    with the same arguments (`training.world`).
 
     Raises InUseError, an OSError, while another process trains in the folder.
     """
@@ -60,6 +62,7 @@ def train(
             resume=resume,
             progress=progress,
             stop=stop,
+            stop_test=stop_test,
             encoder=encoder,
         )
 
@@ -73,6 +76,7 @@ def _train(
     resume: bool,
     progress: Callable[[Report], None] | None,
     stop: Callable[[], bool] | None,
+    stop_test: Callable[[], bool] | None,
     encoder: Encoder | None,
 ) -> RunResult:
     folder = RunFolder(run_dir, resume=resume)
@@ -107,15 +111,18 @@ def _train(
             for group in optimizer.param_groups:
                 group["lr"] = rate
 
-            is_over = progress_made >= 1 or is_stopped
-            if is_over or (step and is_due(step, loop.evaluate_every)):
+            is_over = progress_made >= 1
+            if not is_stopped and (is_over or (step and is_due(step, loop.evaluate_every))):
                 run.guard.settle()
-                _tell(progress, run, run.evaluate())
+                _tell(progress, run, run.evaluate(stop_test))
+                # The resumed run repeats a stopped test, which is due at its first step.
+                _, is_stopped = world.agree(progress_made, run.is_test_stopped)
+            is_over = is_over or is_stopped
             if is_over or (step and is_due(step, loop.checkpoint_every)):
                 run.guard.settle()
-                run.save(batch)
+                run.save(batch, is_stopped=is_stopped)
             if is_over:
-                return run.finish()
+                return run.finish(is_stopped=is_stopped)
 
             loss_config = config.loss.at(progress_made)
             optimizer.zero_grad(set_to_none=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from komadori import nets
 from komadori.nets import ModelCard, Network
 from komadori.training.averaging import estimate_norms
 from komadori.training.config import config_to_dict
-from komadori.training.evaluate import Metrics, evaluate
+from komadori.training.evaluate import Metrics, StoppedError, evaluate
 from komadori.training.guard import NanGuard
 from komadori.training.loader import Batch
 from komadori.training.loss import Losses
@@ -26,6 +27,13 @@ from komadori.training.run_log import read_log
 from komadori.training.schedule import Budget
 from komadori.training.setup import Setup, model_card
 from komadori.training.workers import Replicas
+
+#: How long a stopped run estimates statistics of averaged weights before it is saved.
+HURRY_S = 0.3
+
+
+def never() -> bool:
+    return False
 
 
 @dataclass(frozen=True)
@@ -47,8 +55,9 @@ class Report:
 class RunResult:
     """The result of a run.
 
-    checkpoint: the final model folder. history: the log's entries in order. test: the last test
-    metrics, None without a test part. is_complete: False if `stop` ended the run before its budget.
+    checkpoint: the final model folder. history: the log's entries in order. test: the metrics at
+    the last step, None without a test part or after a stop. is_complete: False if the run was
+    stopped before its budget was spent or during its last test.
     """
 
     run_dir: Path
@@ -62,7 +71,8 @@ class RunResult:
 
 
 class Run:
-    """The state that `loop.train` advances step by step. at: the progress."""
+    """The state that `loop.train` advances step by step. at: the progress. is_test_stopped: whether
+    the last test was stopped."""
 
     def __init__(self, setup: Setup, folder: RunFolder) -> None:
         """Restores the folder's newest checkpoint, if any, and opens the log."""
@@ -73,6 +83,7 @@ class Run:
         self.guard = NanGuard(folder.path, setup.world.is_first)
         self.metrics: Metrics | None = None
         self._metrics_step = self._norms_step = -1
+        self.is_test_stopped = False
         self._samples = self.at.samples
         self._samples_per_s = 0.0
         self._restart_means()
@@ -133,32 +144,37 @@ class Run:
         self._restart_means()
         return entry
 
-    def evaluate(self) -> dict[str, Any] | None:
-        """Measure the test part and log the metrics; None without one, if already measured, and in
-        all processes but rank 0."""
+    def evaluate(self, stop: Callable[[], bool] | None = None) -> dict[str, Any] | None:
+        """Measure the test part and log the metrics; None without one, if already measured, if
+        `stop` returns true before a batch, and in all processes but rank 0."""
         setup, is_known = self.setup, self._metrics_step == self.at.step
         if not len(setup.split.test) or is_known or not setup.world.is_first:
             return None
         started = time.monotonic()
-        self._estimate_norms()
+        self._estimate_norms(stop or never)
         config = setup.config
-        with setup.compute.eager():
-            self.metrics = evaluate(
-                self.model,
-                setup.split.test,
-                setup.encoder,
-                config.loss,
-                setup.compute,
-                config.loop.test_batch_size,
-            )
+        try:
+            with setup.compute.eager():
+                self.metrics = evaluate(
+                    self.model,
+                    setup.split.test,
+                    setup.encoder,
+                    config.loss,
+                    setup.compute,
+                    config.loop.test_batch_size,
+                    stop=stop,
+                )
+        except StoppedError:
+            self.is_test_stopped = True
+            return None
         self.guard.check_test(self.metrics.loss, self.at.step)
         self._metrics_step = self.at.step
         self._since += time.monotonic() - started  # samples/s leave the test out
         values = {"samples": self.at.samples, "seconds": self.budget.seconds}
         return self.log.write("test", self.at.step, values | self.metrics.to_dict())
 
-    def save(self, batch: Batch | None) -> None:
-        """Write the checkpoint of this step (rank 0 only).
+    def save(self, batch: Batch | None, *, is_stopped: bool) -> None:
+        """Write the checkpoint of this step (rank 0 only); that of a stopped run at once.
 
         Raises DivergedError if the outputs for `batch` aren't finite.
         """
@@ -167,7 +183,9 @@ class Run:
         started = time.monotonic()
         if batch is not None:
             self.guard.check_outputs(lambda: self._outputs(batch), self.at.step)
-        self._estimate_norms()
+        self._estimate_norms(
+            (lambda: time.monotonic() > started + HURRY_S) if is_stopped else never
+        )
         self.folder.save(self.setup, self.at, self._card())
         self._since += time.monotonic() - started
 
@@ -181,10 +199,12 @@ class Run:
         finally:
             trained.train()
 
-    def finish(self) -> RunResult:
-        """Log the end and close the log."""
+    def finish(self, *, is_stopped: bool) -> RunResult:
+        """Log the end and close the log. A stopped run lacks its last test."""
         self.setup.world.leave()
-        at, is_complete = self.at, self.budget.is_spent(self.at.step, self.at.samples)
+        at = self.at
+        is_spent = self.budget.is_spent(at.step, at.samples)
+        is_complete = is_spent and not (is_stopped and len(self.setup.split.test))
         values = {"seconds": at.seconds, "samples": at.samples, "is_complete": is_complete}
         self.log.write("end", at.step, values)
         self.log.close()
@@ -195,7 +215,7 @@ class Run:
             at.samples,
             at.seconds,
             is_complete,
-            self.metrics,
+            self.metrics if self._metrics_step == at.step else None,
             read_log(self.folder.path),
         )
 
@@ -210,7 +230,7 @@ class Run:
         self._counted = self._micro_steps = 0
         self._since = time.monotonic()
 
-    def _estimate_norms(self) -> None:
+    def _estimate_norms(self, stop: Callable[[], bool]) -> None:
         """Batch norm statistics of the averaged weights, from an epoch's first batches."""
         setup, model = self.setup, self.model
         count = setup.config.loop.norm_batches
@@ -225,7 +245,7 @@ class Run:
                     model(*setup.compute.inputs(next(batches)))
                 setup.compute.wait()  # the loader reuses the batch's buffer
 
-            estimate_norms(model, count, forward)
+            estimate_norms(model, count, forward, stop)
 
     def _card(self) -> ModelCard:
         setup = self.setup

@@ -308,6 +308,7 @@ class NetworkLearner:
             resume=training.newest_checkpoint(task.folder) is not None,
             progress=report,
             stop=task.stop,
+            stop_test=task.stop,
         )
         if not result.is_complete:
             return False
