@@ -16,7 +16,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from komadori.cli import interrupt
+from komadori.cli import interrupt, loop
 from komadori.cli._group import group
 from komadori.model_folder import LEARNER_STATE, checkpoint_path
 from komadori.records import GameReader, sample_path, write_games
@@ -288,6 +288,18 @@ def test_a_label_that_takes_long_does_not_keep_a_command(tmp_path: Path) -> None
         f"interrupted; finished work is kept in {out}; the same command resumes\n",
     )
     assert seconds < 6
+
+
+def test_an_iteration_that_would_be_lost_anyway_does_not_keep_a_loop(tmp_path: Path) -> None:
+    out = tmp_path / "loop"
+    settings = ("--rounds", "1", "--games", "4", "--nodes", "20")
+    process = start("linear", "loop", *settings, "--data", sample_path(), "-o", out)
+    assert process.stderr is not None
+    while "train: " not in process.stderr.readline():
+        assert process.poll() is None
+    status, messages, seconds = stop(process, signal.SIGINT, after=0.5)
+    assert (status, messages) == (130, f"interrupted; the same command resumes ({out})\n")
+    assert seconds < loop.GRACE_S - 0.5
 
 
 RESUMES = "the same command resumes"

@@ -39,7 +39,7 @@ _is_leaving = False
 #: Whether the signal was delivered as an event; the process isn't killed then before `_grace_s`.
 _is_graceful = False
 #: Time limit of that work, and whether it has ended.
-_grace_s: float | None = None
+_grace_s: float | Callable[[], float] | None = None
 _has_ended = threading.Event()
 
 
@@ -118,11 +118,14 @@ def leave() -> NoReturn:
 
 
 @contextlib.contextmanager
-def interrupt_sets(event: threading.Event, grace_s: float | None = None) -> Iterator[None]:
+def interrupt_sets(
+    event: threading.Event, grace_s: float | Callable[[], float] | None = None
+) -> Iterator[None]:
     """Let the first signal set the event; the second raises KeyboardInterrupt as usual.
 
-    With `grace_s` the process is killed if the work takes longer to end. Only for work that may be
-    killed at any time; set `hint` beforehand.
+    With `grace_s` the process is killed if the work takes longer to end; a function is called at
+    the signal, in another thread. Only for work that may be killed at any time; set `hint`
+    beforehand.
     """
     global _grace_s
 
@@ -217,7 +220,8 @@ def _watch(reader: socket.socket, _writer: socket.socket) -> None:
         handled = _handled.wait(_UNHANDLED_SECONDS)
         if _is_graceful:
             _handled.clear()
-            if _grace_s is not None and not _has_ended.wait(_grace_s):
+            grace_s = _grace_s() if callable(_grace_s) else _grace_s
+            if grace_s is not None and not _has_ended.wait(grace_s):
                 _force()
             continue
         if handled and _is_over.wait(_UNWINDING_SECONDS):

@@ -34,6 +34,8 @@ _FOLDER = click.option(
 )
 #: Seconds for a stage to end after a signal; then it is killed.
 GRACE_S = 4.0
+#: ... and for training that loses the same work however long it is given.
+LOSSY_GRACE_S = 0.8
 _THREADS = click.option("--threads", type=THREADS, help="CPU threads. [default: all cores]")
 
 
@@ -107,12 +109,25 @@ def hint_of_loop(folder: Path) -> None:
 
 def work(loop: Loop, threads: int | None, run: Callable[..., bool]) -> None:
     """Run part of a loop with a live table. Raises InterruptError after a signal."""
-    stop = threading.Event()
-    with interrupt_sets(stop, GRACE_S), _display(console(err=True), loop) as observer:
+    from komadori.generate.loop.learners import LEARNERS
+
+    stop, stage = threading.Event(), ""
+    is_lossy = not LEARNERS[loop.config.learner].saves_when_stopped
+
+    def grace_s() -> float:
+        return LOSSY_GRACE_S if is_lossy and stage == "train" else GRACE_S
+
+    with interrupt_sets(stop, grace_s), _display(console(err=True), loop) as show:
+
+        def observe(event: Event) -> None:
+            nonlocal stage
+            stage = event.stage
+            show(event)
+
         is_done = run(
             loop,
             threads=threads or available_threads(),
-            observer=observer,
+            observer=observe,
             stop=stop.is_set,
         )
     if not is_done:

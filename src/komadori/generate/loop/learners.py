@@ -55,7 +55,12 @@ class TrainTask:
 
 
 class Learner(Protocol):
-    """Trains players. suffix: suffix of their files."""
+    """Trains players. suffix: suffix of their files. saves_when_stopped: whether training ends soon
+    when stopped, with what it learned until then; otherwise what follows the last iteration is lost
+    however it ends."""
+
+    @property
+    def saves_when_stopped(self) -> bool: ...
 
     @property
     def suffix(self) -> str: ...
@@ -97,6 +102,7 @@ class LinearLearner:
     kind: type[Any]
     suffix: str
     run: Callable[[TrainTask, Any, Positions, Positions], Path | None]
+    saves_when_stopped: bool = True
 
     def settings(self, table: Mapping[str, Any]) -> Any:
         if "warm_start" in table and self.name != "nnue":
@@ -222,6 +228,7 @@ class NetworkLearner:
     """
 
     suffix = "onnx"
+    saves_when_stopped = True
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Check the settings if torch is installed; without it loops can still be displayed."""
@@ -327,7 +334,7 @@ class NetworkLearner:
 #: Learners by their name in the config.
 LEARNERS: dict[str, Learner] = {
     "nnue": LinearLearner("nnue", nnue.Settings, "bin", _nnue),
-    "two-piece": LinearLearner("two-piece", two_piece.Settings, "npz", _two_piece),
+    "two-piece": LinearLearner("two-piece", two_piece.Settings, "npz", _two_piece, False),
     "kpp": LinearLearner("kpp", kpp.Settings, "npz", _kpp),
     "network": NetworkLearner(),
 }
