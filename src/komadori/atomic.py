@@ -4,7 +4,7 @@ Data is written to `.NAME.tmp` beside the file (of a very long NAME, its start),
 the end. The temporary file is
 locked while it is written, so that one left by a killed process is recognized and reused by the
 next writer of NAME. Pipes, devices and standard output are written directly; for a symbolic link,
-the file it points to is replaced, and links that lead in a circle are an error.
+the file it points to is replaced.
 """
 
 from __future__ import annotations
@@ -36,16 +36,13 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
 
     The data is fsynced before the rename, and the folder after it. On an error, such as a full
     disk, the old file is unchanged, and the temporary file and folders made for it are removed;
-    OSError names `path`. So it does for links that lead in a circle, which stay. A replaced file
-    keeps its permissions.
+    OSError names `path`. A replaced file keeps its permissions.
     """
     if is_stream(path):
         with _named(path), _open_stream(path) as stream:
             yield stream
         return
     target = Path(os.path.realpath(path))  # resolve() fails in a loop of links
-    if leads_in_a_circle(path):
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     parents = (target.parent, *target.parent.parents)
     made = [folder for folder in parents if not os.path.exists(folder)]  # noqa: PTH110
     try:
@@ -92,14 +89,6 @@ def is_stream(path: Path | str) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def leads_in_a_circle(path: Path) -> bool:
-    """Whether the path is a symbolic link that leads back to itself, or to such a link."""
-    try:
-        return Path(os.path.realpath(path)).is_symlink()
-    except ValueError:
-        return False
-
-
 def file_in_the_way(folder: Path) -> Path | None:
     """The file that prevents `folder` from being one: the path itself or one of its parents."""
     for path in (folder, *folder.parents):
@@ -114,12 +103,9 @@ def file_in_the_way(folder: Path) -> Path | None:
 def check_writable(folder: Path) -> None:
     """Raise OSError if `folder`, or the parent in which it would be created, can't be written;
     changes nothing, so it may precede long work."""
-    # A link that leads nowhere is there too, and no folder can be made in its place.
-    place = next((path for path in (folder, *folder.parents) if os.path.lexists(path)), None)
+    place = next((path for path in (folder, *folder.parents) if path.exists()), None)
     if place is None:
         return
-    if not place.exists():
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
     if not place.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     if os.access(place, os.W_OK | os.X_OK):

@@ -18,7 +18,6 @@ import click
 
 from komadori.atomic import atomic_writer
 from komadori.cli.console import say
-from komadori.cli.outputs import check_link
 from komadori.cli.usi import PLAYERS, default_player
 from komadori.usi.models import DEFAULT_PLAYER, LAUNCHER_FOLDER, ModelNotFoundError, find_model
 
@@ -93,7 +92,6 @@ def command(
     target = out or Path(f"{_name(name, model, player)}{suffix}")
     if target.is_dir():
         raise click.ClickException(f"{target} is a folder; name a file for the launcher")
-    check_link(target)
     if target.exists() and not force:
         another = "--out names another file" if out else "--name gives this one another name"
         raise click.ClickException(f"{target} exists; --force replaces it, {another}")

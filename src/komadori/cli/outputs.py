@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from komadori.atomic import file_in_the_way, is_stream, leads_in_a_circle
+from komadori.atomic import file_in_the_way, is_stream
 from komadori.run_lock import RunLock
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ def check_outputs(
     for path, (name, is_kind) in outputs.items():
         if is_stream(path):
             continue
-        check_link(path)
         target = _target(path)
         if blocking := file_in_the_way(target.parent):
             raise click.UsageError(f"{path}: {blocking} is a file, not a folder")
@@ -82,13 +81,6 @@ def check_outputs(
         if force or not target.exists() or not target.stat().st_size or is_kind(target):
             continue
         raise click.UsageError(f"{path} exists and holds no {name}; --force replaces it")
-
-
-def check_link(path: Path) -> None:
-    """Raise UsageError if an output is a link that leads in a circle: there is no file to replace,
-    and a link is never replaced itself."""
-    if leads_in_a_circle(path):
-        raise click.UsageError(f"{path} is a link that leads in a circle; name another file")
 
 
 def check_distinct(*outputs: Path) -> None:
