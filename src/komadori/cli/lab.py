@@ -172,10 +172,10 @@ def run(
     experiments = _load(folder) if everything else _chosen(folder, names)
     try:
         chosen = tuple(int(seed) for seed in seeds.split(",") if seed)
+        if seeds and not chosen:
+            raise ValueError(seeds)
     except ValueError as error:
         raise click.UsageError(f"--seeds {seeds}: expected numbers separated by commas") from error
-    if seeds and not chosen:
-        raise click.UsageError(f"--seeds {seeds}: expected numbers separated by commas")
     if not all(0 <= seed < 2**63 for seed in chosen):
         raise click.UsageError(f"--seeds {seeds}: seeds are 0 to 2^63 - 1")
     if twice := [seed for seed in chosen if chosen.count(seed) > 1]:
