@@ -903,7 +903,7 @@ def test_a_result_that_counts_missing_moves_is_reported(
     assert len(games.skipped) == is_cut
     for skip in games.skipped:
         line = 3 + (suffix == ".kif")
-        assert skip.reason.startswith(f"line {line}: 2 moves before {result[:24]!r}; ")
+        assert skip.reason.startswith(f"line {line}: {result[:24]!r} after 2 moves; ")
         assert path.read_bytes()[skip.begin : skip.end].decode().rstrip() == result
 
 

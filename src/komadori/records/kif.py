@@ -349,7 +349,7 @@ def _read_line(game: _Parsed, text: str) -> None:
         is_cut = not game.ended and _is_cut(game, text)
         _read_result(game, text)
         if is_cut:
-            raise _MissingMovesError(f"{counted(len(game.moves), 'move')} before {text[:24]!r}")
+            raise _MissingMovesError(f"{text[:24]!r} after {counted(len(game.moves), 'move')}")
         return
     if _FILES.fullmatch(text):
         return

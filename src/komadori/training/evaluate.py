@@ -156,9 +156,8 @@ def measure(
             value_hits += int((((value_logit > 0) == (targets.result > 0.5)) & is_decided).sum())
             best = top[:, 0]
             if targets.legal is not None:
-                best = most_probable(log_policy(policy_logits, replace(targets, legal=None)), 1)[
-                    :, 0
-                ]
+                unmasked = replace(targets, legal=None)
+                best = most_probable(log_policy(policy_logits, unmasked), 1)[:, 0]
             legal_hits += int(encoder.is_legal(part.samples, batch.rows, best.cpu().numpy()).sum())
     c = loss_config
     policy_loss, weighted_policy_loss = (
