@@ -13,6 +13,7 @@ from komadori.inference import InferenceError
 from komadori.rules import Board
 from komadori.search.protocol import SearchResult
 from komadori.usi import engine, loading, watch
+from komadori.usi.job import Job
 from komadori.usi.options import OptionTable, option_table
 
 FIRST_MOVES = {move.usi() for move in Board().legal_moves}
@@ -784,6 +785,25 @@ def test_end_of_input_ends_the_engine_also_in_a_search() -> None:
         gui.close_input()
         assert gui.join() == 0
         assert gui.source.searcher.is_closed
+
+
+def test_an_answer_that_is_being_written_as_the_engine_ends_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def slow(self: Job) -> bool:
+        if is_first := take_answer(self):
+            time.sleep(0.3)  # the thread is preempted before it writes
+        return is_first
+
+    take_answer = Job.take_answer
+    monkeypatch.setattr(Job, "take_answer", slow)
+    monkeypatch.setattr(engine, "SHUTDOWN_S", 0.1)
+    with Gui().ready() as gui:
+        gui.send("position startpos", "go infinite")
+        gui.expect("info depth")
+        gui.send("quit")
+        gui.join()
+        assert len(bestmoves(gui.rest())) == 1
 
 
 @pytest.mark.parametrize(

@@ -150,15 +150,17 @@ class UsiServer:
         return raw.decode("utf-8", "surrogateescape").strip()
 
     def _write(self, text: str) -> None:
-        data = text.encode("utf-8", "backslashreplace") + b"\n"
         with self._write_lock:
-            if self._is_closed.is_set():
-                return
-            try:
-                self._sink.write(data)
-                self._sink.flush()
-            except (OSError, ValueError):  # the output is closed
-                self._end(0)
+            self._write_locked(text)
+
+    def _write_locked(self, text: str) -> None:
+        if self._is_closed.is_set():
+            return
+        try:
+            self._sink.write(text.encode("utf-8", "backslashreplace") + b"\n")
+            self._sink.flush()
+        except (OSError, ValueError):  # the output is closed
+            self._end(0)
 
     def _end(self, status: int) -> None:
         self._exit_status = status
@@ -442,8 +444,10 @@ class UsiServer:
 
     def _answer(self, job: Job, answer: str | BestMove) -> None:
         """Send the answer to a `go`, once; later answers are ignored."""
-        if job.take_answer():
-            self._write(str(answer))
+        # Under the lock: whoever comes second may end the process, but not before it is written.
+        with self._write_lock:
+            if job.take_answer():
+                self._write_locked(str(answer))
 
     def _answer_rest(self) -> None:
         """Answer each `go` that the worker hasn't answered, without a search."""
