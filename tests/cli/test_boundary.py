@@ -79,11 +79,16 @@ def test_a_system_error_that_a_command_passes_on_names_the_file_first(tmp_path: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
-def test_an_output_folder_that_is_a_broken_link_is_named_as_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("target", "wrong"), [("nowhere/deep", "doesn't exist"), ("link", "leads in a circle")]
+)
+def test_an_output_folder_that_is_a_broken_link_is_named_as_one(
+    tmp_path: Path, target: str, wrong: str
+) -> None:
     link = tmp_path / "link"
-    link.symlink_to("nowhere/deep")
+    link.symlink_to(target)
     result = run("match", "random", "material", "--games", "2", "--max-plies", "9", "-o", str(link))
-    assert result.output == f"Error: {link} is a link to nowhere/deep, which doesn't exist\n"
+    assert result.output == f"Error: {link} is a link to {target}, which {wrong}\n"
     assert result.exit_code == 1
     assert link.is_symlink()
 

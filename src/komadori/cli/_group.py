@@ -153,9 +153,18 @@ def _describe_os_error(error: OSError) -> str:
         if blocking := file_in_the_way(path if error.errno == errno.EEXIST else path.parent):
             return ("" if blocking == path else f"{path}: ") + f"{blocking} is a file, not a folder"
         if path.is_symlink() and not path.exists():
-            return f"{path} is a link to {path.readlink()}, which doesn't exist"
+            wrong = "which leads in a circle" if _is_circular(path) else "which doesn't exist"
+            return f"{path} is a link to {path.readlink()}, {wrong}"
     second = f" -> {error.filename2}" if error.filename2 is not None else ""
     return f"{error.filename}{second}: {error.strerror}"
+
+
+def _is_circular(link: Path) -> bool:
+    try:
+        link.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def _message(error: click.ClickException) -> str:
