@@ -26,6 +26,9 @@ REPEATING = ["5i5h", "5a5b", "5h5i", "5b5a"]
 KINGS = "sfen 4k4/9/9/9/9/9/9/9/4K4 b P 1"
 CAN_DECLARE = "sfen 4K4/+R+R+B+BGGSS1/LP7/9/9/9/9/9/4k4 b 2G2S4N3L17P 1"
 
+#: Black may declare a win with 28 points, not by the rule of 24 points, which needs 31.
+MANY_POINTS = "sfen 4K4/+R1GGSSSS1/PPP1+B4/9/9/9/9/9/k8 b 2G4N3Prb4l12p 1"
+
 
 def start(page: Page, **fields: Any) -> tuple[int, dict[str, Any]]:
     request = page.send("game_start", **{"black": HUMAN, "white": HUMAN, **fields})
@@ -146,6 +149,43 @@ def test_a_win_is_declared(server: Server) -> None:
         page.send("game_action", game=game["game"], action="declare")
         over = state(page, request, phase="over")
         assert over["result"] == {"winner": "white", "reason": "false_declaration", "detail": ""}
+
+
+DECLARING = (
+    "alphabeta?nodes=100",
+    "one-ply:random:3",
+    "policy:random:3",
+    "model:random:3?nodes=8",
+    f"usi:{shlex.join([sys.executable, '-m', 'komadori', 'usi'])}?nodes=100",
+)
+
+
+@pytest.mark.parametrize("player", DECLARING)
+def test_engines_declare_by_the_rule_of_the_game(tmp_path: Path, player: str) -> None:
+    """They lost by false declarations in games without declarations or with more points."""
+    with make_server(tmp_path, players=[player]) as client, Server(client).page() as page:
+        for rule, declares in (("none", False), ("24", False), ("27", True)):
+            engine = {"kind": "engine", "player": "spec:1"}
+            fields = {"black": engine, "position": MANY_POINTS, "declaration": rule}
+            request, game = start(page, **fields)
+            while game["phase"] == "playing" and not game["moves"]:
+                game = state(page, request)
+            if declares:
+                assert game["result"]["winner"] == "black"
+                assert game["result"]["reason"] == "declaration"
+            else:
+                assert (game["phase"], len(game["moves"])) == ("playing", 1)
+                page.send("game_action", game=game["game"], action="stop")
+
+
+def test_an_engine_keeps_the_rule_that_its_user_chose(tmp_path: Path) -> None:
+    players = ["alphabeta?nodes=100&EnteringKingRule=NoEnteringKing"]
+    with make_server(tmp_path, players=players) as client, Server(client).page() as page:
+        engine = {"kind": "engine", "player": "spec:1"}
+        request, game = start(page, black=engine, position=MANY_POINTS)
+        while game["phase"] == "playing" and not game["moves"]:
+            game = state(page, request)
+        assert len(game["moves"]) == 1
 
 
 def test_a_human_loses_on_time(server: Server) -> None:

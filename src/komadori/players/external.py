@@ -27,6 +27,10 @@ HANG_GRACE_S = 15.0
 #: Options for the ply after which a game is drawn: dlshogi's, YaneuraOu's.
 DRAW_PLY_OPTIONS = ("Draw_Ply", "MaxMovesToDraw")
 
+#: YaneuraOu's option for the rule of declarations, and its value for each of ours.
+DECLARATION_OPTION = "EnteringKingRule"
+DECLARATION_RULES = {"27": "CSARule27", "24": "CSARule24", "none": "NoEnteringKing"}
+
 #: Time limit of commands without one (depth, nodes).
 DEFAULT_LIMIT_S = 600.0
 
@@ -87,6 +91,16 @@ class EnginePlayer(Named):
             most = draw_ply if option.max is None else min(draw_ply, option.max)
             self._engine.set_option(name, str(most) if draw_ply else option.default)
             return
+
+    def set_declaration(self, rule: str) -> None:
+        """Set the rule of declarations, a key of `rules.DECLARATION_POINTS`, if the engine has
+        YaneuraOu's option for it with this rule, and the user hasn't set it.
+        """
+        engine, name = self._engine, DECLARATION_OPTION
+        if not isinstance(engine, UsiEngine) or name.lower() in map(str.lower, self._own_options):
+            return
+        with contextlib.suppress(EngineError):
+            engine.set_known_options({name: DECLARATION_RULES[rule]})
 
     def play(self, board: Board, go: GoCommand) -> Decision:
         moves = [move.usi() for move in board.moves]

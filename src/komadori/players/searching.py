@@ -91,6 +91,11 @@ class SearchPlayer(Named, OneAtATime):
         self._searcher.new_game()
 
     @one_at_a_time
+    def set_declaration(self, rule: str) -> None:
+        """Declare wins by a rule, a key of `rules.DECLARATION_POINTS`, from now on."""
+        _set_declaration(self._searcher, rule)
+
+    @one_at_a_time
     def play(self, board: Board, go: GoCommand) -> Decision:
         go = effective_limits(self._limits, go)
         if go == GoCommand():
@@ -187,6 +192,16 @@ def _set_draw_ply(searcher: Searcher, draw_ply: int) -> None:
         searcher.options = replace(options, draw_ply=draw_ply)  # type: ignore[attr-defined]
 
 
+def _set_declaration(searcher: Searcher, rule: str) -> None:
+    """Pass the rule of declarations to a searcher that declares wins."""
+    options: Any = getattr(searcher, "options", None)
+    if hasattr(options, "declaration"):
+        if options.declaration != rule:
+            searcher.options = replace(options, declaration=rule)  # type: ignore[attr-defined]
+    elif hasattr(searcher, "declaration"):
+        searcher.declaration = rule
+
+
 class LookPlayer(SearchPlayer):
     """Plays with a searcher that is rebuilt for each game with the game's seed."""
 
@@ -195,10 +210,18 @@ class LookPlayer(SearchPlayer):
     ) -> None:
         super().__init__(make(None), name, None, on_close)
         self._make = make
+        self._declaration: str | None = None
+
+    @one_at_a_time
+    def set_declaration(self, rule: str) -> None:
+        self._declaration = rule
+        _set_declaration(self._searcher, rule)
 
     @one_at_a_time
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         self._searcher = self._make(seed)
+        if self._declaration is not None:
+            _set_declaration(self._searcher, self._declaration)
 
 
 class PlayerSearcher:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from komadori.encoding import encode_boards, move_probabilities, softmax
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.inference import Evaluator, evaluate
-from komadori.rules import Board, Move, Repetition
+from komadori.rules import DECLARATION_POINTS, Board, Move, Repetition
 from komadori.search.lines import score_cp
 from komadori.search.protocol import (
     Info,
@@ -45,6 +45,8 @@ class _TreelessSearcher(OneAtATime):
         self.evaluator = evaluator
         self.temperature = temperature
         self.eval_coef = eval_coef
+        #: The rule of declarations, a key of `rules.DECLARATION_POINTS`.
+        self.declaration = "27"
         self._seed = seed
         self._random = np.random.default_rng(seed)
         self._board = Board()
@@ -78,7 +80,7 @@ class _TreelessSearcher(OneAtATime):
         board = self._board
         check_searchmoves(limits, board)
         moves = [m for m in board.legal_moves if not limits.searchmoves or m in limits.searchmoves]
-        if board.can_declare_win():
+        if _declares(board, self.declaration):
             return SearchResult(None, declare_win=True)
         if not moves:
             return SearchResult(None, resign=True)
@@ -163,7 +165,7 @@ class OnePlySearcher(_TreelessSearcher):
         after: list[Board] = []
         for number, move in enumerate(moves):
             board.push(move)
-            known = _known_value(board)
+            known = _known_value(board, self.declaration)
             if known is None:
                 unknown.append(number)
                 after.append(board.copy())
@@ -179,11 +181,17 @@ class OnePlySearcher(_TreelessSearcher):
         return len(moves)
 
 
-def _known_value(board: Board) -> float | None:
+def _declares(board: Board, rule: str) -> bool:
+    """Return whether the side to move may declare a win by a key of DECLARATION_POINTS."""
+    points = DECLARATION_POINTS[rule]
+    return points[0] > 0 and board.can_declare_win(*points)
+
+
+def _known_value(board: Board, rule: str) -> float | None:
     """Return the value by the rules for the side that just moved; None if the game continues."""
     if not board.legal_moves:
         return 1.0
-    if board.can_declare_win():
+    if _declares(board, rule):
         return 0.0
     repetition = board.repetition(2)
     if repetition == Repetition.DRAW:

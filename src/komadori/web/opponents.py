@@ -10,6 +10,7 @@ from typing import Any
 from komadori import players
 from komadori.arena.ratings import Rating
 from komadori.players import Decision, Player, PlayerSpec, PlayerSpecError
+from komadori.players.external import DECLARATION_OPTION, EnginePlayer
 from komadori.players.searching import LookPlayer, SearchPlayer
 from komadori.rules import HANDICAPS, Board
 from komadori.search import OnePlySearcher, PolicySearcher, PuctSearcher, Searcher, StopEvent
@@ -63,8 +64,12 @@ BUILT_IN = ("alphabeta", "material", "random")
 class SeatedPlayer:
     """A player in a game, whose search can be stopped."""
 
-    def __init__(self, player: Player, name: str, limits: GoCommand | None) -> None:
+    def __init__(
+        self, player: Player, name: str, limits: GoCommand | None, *, keeps_rule: bool = False
+    ) -> None:
+        """`keeps_rule`: whether the user chose the rule by which the player declares wins."""
         self._player = player
+        self._keeps_rule = keeps_rule
         self.name = name
         self.limits = limits
         self._stop: StopEvent | None = None
@@ -81,9 +86,12 @@ class SeatedPlayer:
                 return Decision()
             return self._player.play(board, go)
 
-    def new_game(self, draw_ply: int) -> None:
+    def new_game(self, draw_ply: int, declaration: str) -> None:
+        """Prepare for a game; `declaration`: its rule of declared wins."""
         with self._lock:
             self._player.new_game(None, draw_ply)
+            if isinstance(self._player, SearchPlayer | EnginePlayer) and not self._keeps_rule:
+                self._player.set_declaration(declaration)
 
     def stop(self) -> None:
         """Stop the search. Players that aren't a `SearchPlayer` run until their limits."""
@@ -166,7 +174,7 @@ class Opponents:
             if isinstance(error, RefusedError):
                 raise
             raise RefusedError("failed", f"{opponent.player}: {reason_of(error)}") from error
-        return SeatedPlayer(player, player.name, limits)
+        return SeatedPlayer(player, player.name, limits, keeps_rule=_has_rule(spec))
 
     def check_start(self, opponent: Opponent, sfen: str) -> None:
         """Raise RefusedError if the player is known not to play games from a position."""
@@ -195,7 +203,8 @@ class Opponents:
         elo = max(r.rating.elo for r in rated_players) if opponent.elo is None else opponent.elo
         rated = min(rated_players, key=lambda r: abs(r.rating.elo - elo))
         player = players.make(rated.spec)
-        return SeatedPlayer(player, rated.player.name, rated.limits)
+        keeps_rule = _has_rule(rated.spec)
+        return SeatedPlayer(player, rated.player.name, rated.limits, keeps_rule=keeps_rule)
 
     def _network_player(
         self, kind: str, model: str, playouts: int | None, temperature: float, opponent: Opponent
@@ -233,6 +242,11 @@ class Opponents:
         if playouts and kind == "model":
             name = f"{name}, {counted(playouts, 'playout')}"
         return SeatedPlayer(player, name, limits)
+
+
+def _has_rule(spec: PlayerSpec) -> bool:
+    """Return whether a specification sets the rule by which the player declares wins."""
+    return DECLARATION_OPTION.lower() in map(str.lower, spec.own_options)
 
 
 def _model_player(

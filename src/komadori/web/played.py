@@ -93,6 +93,7 @@ class PlayedGame:
             max_plies=request.max_plies,
             auto_declare=False,
         )
+        self._declaration = request.declaration
         self._points = DECLARATION_POINTS[request.declaration]
         self._pace_s = request.pace_ms / 1000 if all(s.engine for s in seats) else 0.0
         main_ms = float(self._conditions.main_ms)
@@ -128,7 +129,9 @@ class PlayedGame:
         loop = asyncio.get_running_loop()
         for seat in self._seats:
             if seat.engine is not None:
-                await loop.run_in_executor(self._pool, seat.engine.new_game, draw_ply)
+                await loop.run_in_executor(
+                    self._pool, seat.engine.new_game, draw_ply, self._declaration
+                )
         self._begin_turn()
         self._broadcast()
 
