@@ -103,6 +103,19 @@ describe('records', () => {
     expect(writeGame(game, 'ki2')).toContain(`まで1手で${word}`);
   });
 
+  test.each<[string, string, string]>([
+    ['角落ち', '投了', '上手の勝ち'],
+    ['角落ち', '反則負け', '下手の反則負け'],
+    ['平手', '投了', '後手の勝ち'],
+  ])('KI2 names the winner by the handicap: %s, %s', (handicap, ending, said) => {
+    const moves = handicap === '平手' ? '   1 ７六歩(77)\n   2 ３四歩(33)\n   3' : '   1 ８四歩(83)\n   2';
+    const [game] = readGames(`手合割：${handicap}\n手数----指手---------消費時間--\n${moves} ${ending}\n`);
+    const text = writeGame(game, 'ki2');
+    expect(text).toContain(`手で${said}\n`);
+    expect(readGames(text)[0].ending).toBe(ending);
+    expect(usis(readGames(text)[0])).toEqual(usis(game));
+  });
+
   test.each<[string, string]>([['+', '反則負け'], ['-', '反則勝ち']])('an illegal action of %s loses', (side, ending) => {
     const csa = `PI\n+\n+7776FU\n-3334FU\n%${side}ILLEGAL_ACTION\n`; // Black is to move
     const [game] = readGames(csa);

@@ -449,9 +449,9 @@ function writeMoves(game: GameTree, format: Format, comment: (node: Node) => str
   const record = toRecord(game, comment, format);
   switch (format) {
     case 'kif':
-      return withoutEmptyTimesOfKif(exportKIF(record)).replace(WITHOUT_ENDING, '');
+      return withSidesOf(game, withoutEmptyTimesOfKif(exportKIF(record)).replace(WITHOUT_ENDING, ''));
     case 'ki2':
-      return exportKI2(record).replace(WITHOUT_ENDING, '');
+      return withSidesOf(game, exportKI2(record).replace(WITHOUT_ENDING, ''));
     case 'csa':
       return withHeadersOfCsa(withoutEmptyTimesOfCsa(exportCSA(record, hasFractions(game) ? { v3: { milliseconds: true } } : {})), record);
     case 'jkf':
@@ -462,6 +462,10 @@ function writeMoves(game: GameTree, format: Format, comment: (node: Node) => str
       return record.sfen + '\n';
   }
 }
+
+/** Names the winner of a handicap game 下手 or 上手, as the players; tsshogi writes 先手 and 後手. */
+const withSidesOf = ({ initialSfen }: GameTree, text: string): string =>
+  isHandicap(initialSfen) ? text.replace(/^まで\d+手で[先後]手/gm, said => said.replace('先', '下').replace('後', '上')) : text;
 
 /** Whether a time isn't in whole seconds, for which CSA needs its version 3. */
 const hasFractions = (game: GameTree): boolean => game.mainLine().some(({ timeMs = 0, ending }) => timeMs % 1000 || (ending?.timeMs ?? 0) % 1000);
