@@ -15,6 +15,7 @@ import pytest
 
 from komadori.players import fingerprint
 from komadori.usi.client import (
+    GRACE_S,
     EngineDiedError,
     EngineError,
     EngineTimeoutError,
@@ -409,6 +410,24 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_ctrl_c_while_an_engine_starts_waits_for_no_farewell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(self: UsiEngine, given_name: bool) -> None:
+        raise KeyboardInterrupt
+
+    stubborn = (
+        "import signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "while True: time.sleep(100)\n"
+    )
+    monkeypatch.setattr(UsiEngine, "_handshake", interrupted)
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        UsiEngine([sys.executable, "-c", stubborn])
+    assert time.monotonic() - started < GRACE_S
 
 
 def test_the_last_words_of_an_engine_that_has_ended_are_in_the_message() -> None:

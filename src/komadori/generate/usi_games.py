@@ -16,13 +16,17 @@ from komadori.generate.settings import TeacherSettings
 from komadori.records import End, Winner, score_to_record
 from komadori.rules import RulesError
 from komadori.usi import adapters
-from komadori.usi.client import EngineError, ExternalEngine, Thought, UsiEngine
+from komadori.usi.client import (
+    INTERRUPTED_GRACE_S,
+    EngineError,
+    ExternalEngine,
+    Thought,
+    UsiEngine,
+)
 from komadori.usi.protocol import GoCommand, InfoLine, Score, UsiSyntaxError, parse_go
 
 #: Consecutive failed games, over all processes, after which the run ends.
 MAX_FAILURES = 10
-#: Seconds for an engine to quit when the run ends.
-_GRACE_S = 0.3
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ class UsiGames:
         closing = [threading.Thread(target=_close, args=(engine,)) for engine in engines]
         for thread in closing:
             thread.start()
-        end = time.monotonic() + 3 * _GRACE_S
+        end = time.monotonic() + 3 * INTERRUPTED_GRACE_S
         for thread in closing + self._threads:
             thread.join(max(0.0, end - time.monotonic()))
 
@@ -294,6 +298,6 @@ def _cp(score: Score) -> int:
 
 def _close(engine: ExternalEngine) -> None:
     if isinstance(engine, UsiEngine):
-        engine.close(grace_s=_GRACE_S)
+        engine.close(grace_s=INTERRUPTED_GRACE_S)
     else:
         engine.close()

@@ -166,6 +166,8 @@ MAX_HELD = 256
 MAX_HELD_CHARACTERS = 1 << 16
 #: Maximum number of characters that wait to be read; the engine's output is blocked meanwhile.
 MAX_WAITING = 1 << 22
+#: Seconds that an engine has to quit, and again to end after SIGTERM; and after Ctrl-C.
+GRACE_S, INTERRUPTED_GRACE_S = 2.0, 0.3
 
 
 class LineProcess:
@@ -320,7 +322,7 @@ class LineProcess:
         tail = " | ".join(protocol.one_line(line, 160) for line in self._tail)
         return f"{self.name} {what}" + (f"; its last lines: {tail}" if tail else "")
 
-    def close(self, farewell: str = "quit", grace_s: float = 2.0) -> None:
+    def close(self, farewell: str = "quit", grace_s: float = GRACE_S) -> None:
         """End the process: send `farewell`, then signals to its process group. Never raises."""
         with self._taken:
             self._is_closing = True
@@ -407,8 +409,11 @@ class UsiEngine(OneAtATime):
             self._handshake(given_name=bool(name))
             self._set_options({**self.DEFAULT_OPTIONS, **(options or {})}, set(options or {}))
             self._ready()
-        except BaseException:
+        except Exception:
             self.close()
+            raise
+        except BaseException:  # Ctrl-C
+            self.close(grace_s=INTERRUPTED_GRACE_S)
             raise
 
     # ---- quirks
@@ -562,12 +567,13 @@ class UsiEngine(OneAtATime):
                     raise EngineError(f"{self.name}: {error}") from error
                 return BestMove(self.drop_in(best.move), self.drop_in(best.ponder))
 
-    def close(self, grace_s: float = 2.0) -> None:
+    def close(self, grace_s: float = GRACE_S) -> None:
         """Send `quit`; kill the engine after `grace_s`. May be called twice."""
         self._process.close(grace_s=grace_s)
 
     def __enter__(self) -> UsiEngine:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        is_interrupted = kind is not None and not issubclass(kind, Exception)
+        self.close(grace_s=INTERRUPTED_GRACE_S if is_interrupted else GRACE_S)
