@@ -96,16 +96,19 @@ def until(page: ClientConnection, type: str) -> dict[str, Any]:
             return message
 
 
+@pytest.mark.parametrize("model", ["random:3", "default"])
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
-def test_shutdown_takes_a_second_whatever_is_running(tmp_path: Path, sig: signal.Signals) -> None:
-    with running(tmp_path) as server:
+def test_shutdown_takes_a_second_whatever_is_running(
+    tmp_path: Path, sig: signal.Signals, model: str
+) -> None:
+    with running(tmp_path, "--model", model) as server:
         page = server.page()
         send(page, type="analyse", id=1, position="startpos")
         send(page, type="study", id=2, games=[{"position": GAME}], nodes=100_000)
         until(page, "analysis")
         started = time.monotonic()
         server.process.send_signal(sig)
-        server.process.wait(10)
+        assert server.process.wait(10) == 128 + sig
         assert time.monotonic() - started < 2.5  # a second, on an idle machine
 
 

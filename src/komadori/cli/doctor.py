@@ -108,13 +108,14 @@ def _core_planes() -> str:
 
 
 def _openvino() -> str:
+    from komadori.inference.signal_stack import kept_signal_stack
     from komadori.inference.without_telemetry import import_openvino
 
     core = import_openvino().Core()
-    devices = [
-        f"{name} ({core.get_property(name, 'FULL_DEVICE_NAME')})" for name in core.available_devices
-    ]
-    precisions = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    with kept_signal_stack():
+        names = core.available_devices
+        devices = [f"{name} ({core.get_property(name, 'FULL_DEVICE_NAME')})" for name in names]
+        precisions = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     return f"{version('openvino')}: {', '.join(devices)}; {' '.join(precisions)}"
 
 

@@ -28,6 +28,7 @@ from komadori.inference.protocol import (
     check_counts,
     not_started,
 )
+from komadori.inference.signal_stack import kept_signal_stack
 from komadori.inference.without_telemetry import import_openvino
 from komadori.wording import names_arguments
 
@@ -40,7 +41,8 @@ def best_precision() -> str:
     """bfloat16 if the CPU has instructions for it, else float32."""
     ov = import_openvino()
 
-    able = ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    with kept_signal_stack():
+        able = ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     return "bfloat16" if "BF16" in able else "float32"
 
 
@@ -109,18 +111,16 @@ class OpenVinoEvaluator(Described):
             max_batch = max_batch or suited_batch(multiply_adds(model), ran_at)
             _set_batch(model, max_batch, signature)
             _loaded.add(self)
-            self._compiled = core.compile_model(
-                _with_types(model, signature),
-                "CPU",
-                {
-                    "PERFORMANCE_HINT": "THROUGHPUT",
-                    "NUM_STREAMS": str(streams),
-                    "INFERENCE_NUM_THREADS": str(threads),
-                    "INFERENCE_PRECISION_HINT": _HINTS[precision],
-                    # Without it the first thread is pinned to the first core in every process.
-                    "ENABLE_CPU_PINNING": "NO",
-                },
-            )
+            settings = {
+                "PERFORMANCE_HINT": "THROUGHPUT",
+                "NUM_STREAMS": str(streams),
+                "INFERENCE_NUM_THREADS": str(threads),
+                "INFERENCE_PRECISION_HINT": _HINTS[precision],
+                # Without it the first thread is pinned to the first core in every process.
+                "ENABLE_CPU_PINNING": "NO",
+            }
+            with kept_signal_stack():
+                self._compiled = core.compile_model(_with_types(model, signature), "CPU", settings)
         except RuntimeError as error:
             raise ModelError(f"{path}: OpenVINO can't compile it: {_brief(error)}") from None
         self.features = signature.features

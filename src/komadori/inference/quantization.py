@@ -30,6 +30,7 @@ from komadori.inference.loading import load
 from komadori.inference.model_file import OUTPUTS, digest, input_names, read_card
 from komadori.inference.openvino_backend import read_model
 from komadori.inference.protocol import Evaluator, evaluate
+from komadori.inference.signal_stack import kept_signal_stack
 from komadori.inference.without_telemetry import import_nncf, import_openvino
 from komadori.records import Samples
 from komadori.rules import Board
@@ -194,7 +195,8 @@ def layer_errors(model: Path, other: Path, planes: Sequence[NDArray[Any]]) -> di
         layers = [n for n in network.get_ordered_ops() if n.get_type_name() in _HEAVY]
         names = [node.get_friendly_name() for node in layers]
         added = network.add_outputs([node.output(0) for node in layers])
-        compiled = ov.compile_model(network, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        with kept_signal_stack():
+            compiled = ov.compile_model(network, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
         found = compiled(list(planes))
         first = len(network.outputs) - len(added)
         arrays = [found[first + i] for i in range(len(added))]
@@ -354,7 +356,7 @@ def _write_int8(
     ranges = nncf.quantization.range_estimator.RangeEstimatorParametersSet.MINMAX
     # nncf draws its progress on standard output, also where that isn't a terminal.
     bar = sys.stderr if sys.stderr.isatty() else io.StringIO()
-    with contextlib.redirect_stdout(bar):
+    with contextlib.redirect_stdout(bar), kept_signal_stack():
         quantized = nncf.quantize(
             network,
             nncf.Dataset(rows),

@@ -176,14 +176,13 @@ def _module(node: str) -> str:
 
 def _computed(outputs: Sequence[Any]) -> list[NDArray[Any]]:
     """The values of outputs that are computed from constants."""
+    from komadori.inference.signal_stack import kept_signal_stack
     from komadori.inference.without_telemetry import import_openvino
 
     ov = import_openvino()
-    compiled = ov.compile_model(
-        ov.Model([ov.opset13.result(one) for one in outputs], []),
-        "CPU",
-        {"INFERENCE_PRECISION_HINT": "f32"},
-    )
+    graph = ov.Model([ov.opset13.result(one) for one in outputs], [])
+    with kept_signal_stack():
+        compiled = ov.compile_model(graph, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     values = compiled([])
     return [values[number] for number in range(len(outputs))]
 
@@ -196,9 +195,12 @@ def _compare(
     model: Any, network: Network, planes: Sequence[NDArray[Any]]
 ) -> tuple[float, float, float]:
     """Largest differences of policy and value, and the fraction of equally preferred labels."""
+    from komadori.inference.signal_stack import kept_signal_stack
     from komadori.inference.without_telemetry import import_openvino
 
-    compiled = import_openvino().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    ov = import_openvino()
+    with kept_signal_stack():
+        compiled = ov.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     for_play = ForPlay(network)
     policy_difference = value_difference = 0.0
     agreed = 0
