@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import shlex
 import signal
 import subprocess
 import sys
@@ -288,6 +289,42 @@ def test_a_label_that_takes_long_does_not_keep_a_command(tmp_path: Path) -> None
         f"interrupted; finished work is kept in {out}; the same command resumes\n",
     )
     assert seconds < 6
+
+
+_HANGS = """
+import signal, sys, time
+from pathlib import Path
+
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for line in sys.stdin:
+    if line == f"{sys.argv[1]}\\n":
+        Path(sys.argv[2]).touch()
+        while True:
+            time.sleep(60)
+    print(f"{line.strip()}ok", flush=True)
+"""
+
+
+@pytest.mark.parametrize("command", ["teacher", "relabel"])
+@pytest.mark.parametrize("word", ["usi", "isready"])
+def test_an_engine_that_hangs_as_it_starts_does_not_keep_a_command(
+    command: str, word: str, tmp_path: Path
+) -> None:
+    """Waiting for it to quit took two seconds, or three if it ignores SIGTERM."""
+    engine, hangs = tmp_path / "engine.py", tmp_path / "hangs"
+    engine.write_text(_HANGS)
+    words = shlex.join([sys.executable, str(engine), word, str(hangs)])
+    options = {
+        "teacher": ("--engine", words, "--games", "2", "--nodes", "5"),
+        "relabel": (sample_path(), "--by", f"usi:{words}", "--nodes", "5"),
+    }
+    process = start("generate", command, *options[command], "-o", tmp_path / "out")
+    while not hangs.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    status, messages, seconds = stop(process, signal.SIGINT, after=0.2)
+    assert (status, messages.lstrip("\n")[:12]) == (130, "interrupted;")
+    assert seconds < 1.6  # 0.6 on an idle machine
 
 
 def test_an_iteration_that_would_be_lost_anyway_does_not_keep_a_loop(tmp_path: Path) -> None:

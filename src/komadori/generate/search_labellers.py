@@ -286,7 +286,7 @@ class _UsiEngine:
         self._engine = self._start()
 
     def _start(self) -> Any:
-        from komadori.usi.client import UsiEngine
+        from komadori.usi.client import UsiEngine, grace_after
 
         engine = UsiEngine(self._spec.argument, self._spec.own_options)
         names = ("MultiPV", "USI_MultiPV")
@@ -294,8 +294,8 @@ class _UsiEngine:
         if self._settings.multipv > 1:
             try:
                 engine.set_known_options({name: str(self._settings.multipv)})
-            except BaseException:
-                engine.close()
+            except BaseException as error:
+                engine.close(grace_s=grace_after(error))
                 raise
         return engine
 

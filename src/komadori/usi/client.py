@@ -371,6 +371,12 @@ class LineProcess:
                 self._process.send_signal(number)
 
 
+def grace_after(error: BaseException | None) -> float:
+    """Return the seconds that an engine has to quit after an error or none: fewer after Ctrl-C."""
+    is_interrupted = error is not None and not isinstance(error, Exception)
+    return INTERRUPTED_GRACE_S if is_interrupted else GRACE_S
+
+
 @names_arguments
 class UsiEngine(OneAtATime):
     """A USI engine. Adapters override the methods under "quirks".
@@ -409,11 +415,8 @@ class UsiEngine(OneAtATime):
             self._handshake(given_name=bool(name))
             self._set_options({**self.DEFAULT_OPTIONS, **(options or {})}, set(options or {}))
             self._ready()
-        except Exception:
-            self.close()
-            raise
-        except BaseException:  # Ctrl-C
-            self.close(grace_s=INTERRUPTED_GRACE_S)
+        except BaseException as error:
+            self.close(grace_s=grace_after(error))
             raise
 
     # ---- quirks
@@ -574,6 +577,5 @@ class UsiEngine(OneAtATime):
     def __enter__(self) -> UsiEngine:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        is_interrupted = kind is not None and not issubclass(kind, Exception)
-        self.close(grace_s=INTERRUPTED_GRACE_S if is_interrupted else GRACE_S)
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        self.close(grace_s=grace_after(error))
