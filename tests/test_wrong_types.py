@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from komadori import analysis, arena, inference, players, records, search, training
+from komadori import analysis, arena, encoding, inference, players, records, search, training
 from komadori.rules import Board
 from komadori.search.alphabeta import AlphaBetaSearcher
 from komadori.wording import names_arguments
@@ -230,6 +230,12 @@ def test_an_argument_is_named_after_the_error(
 ) -> None:
     with pytest.raises(TypeError, match=re.escape(message)):
         example(*arguments, **options)
+
+
+@pytest.mark.parametrize("numbers", [100, 0.5, [1.0, 2.0], [[1], [2]], np.zeros(2), (1, 2)])
+def test_what_numpy_reads_as_an_array_is_not_blamed(numbers: Any) -> None:
+    with pytest.raises(TypeError, match=r"^coef: expected float, got NoneType$"):
+        encoding.win_rate_from_score(numbers, None)  # type: ignore[call-overload]
 
 
 def test_errors_of_right_types_stay_as_they_are() -> None:

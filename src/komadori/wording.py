@@ -266,6 +266,12 @@ def _fits_one(value: object, annotation: str, scope: Mapping[str, Any]) -> bool:
         return True
     if name == "None":
         return value is None
+    if name == "ArrayLike":  # numbers, nested lists of them, arrays of any library
+        if type(value).__module__ != "builtins":
+            return True
+        return isinstance(value, numbers.Number | abc.Sequence) and not isinstance(
+            value, str | bytes
+        )
     if known := _TYPES.get(name):
         if not isinstance(value, known):
             return False
