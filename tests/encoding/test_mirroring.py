@@ -8,6 +8,7 @@ import pytest
 from positions import hcp_of, random_play
 
 from komadori.encoding import (
+    EncodingError,
     RowMoveError,
     RowPositionError,
     encode_labels,
@@ -55,6 +56,10 @@ def test_refusals() -> None:
     hcps = np.tile(np.frombuffer(Board().hcp(), np.uint8), (2, 1))
     with pytest.raises(RowMoveError, match="row 1"):
         mirror(hcps, np.array([0, 0x7FFF], np.uint16))
+    # 70,000 would become another move.
+    for moves in (np.array([70_000, 0]), [0.5, 0.0], np.zeros(1, np.uint16), None):
+        with pytest.raises(EncodingError, match=r"^moves must be uint16 \[2\], not "):
+            mirror(hcps, moves)  # type: ignore[arg-type]
     hcps[1] = 0
     with pytest.raises(RowPositionError, match="row 1"):
         mirror_hcps(hcps)

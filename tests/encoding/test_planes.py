@@ -162,6 +162,12 @@ def test_refuses_other_arrays(hcps: NDArray[np.uint8]) -> None:
         encode_planes(hcps, "dlshoggi")
     with pytest.raises(EncodingError, match="needs plies"):
         encode_planes(hcps, "diary-turn10")
+    with pytest.raises(EncodingError, match=r"^input 1 must be packed planes, uint8 \[N, 628\]"):
+        unpack_planes(encode_planes(hcps[:2]))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^features: expected str, got FeatureTable$"):
+        encode_planes(hcps, FEATURES["dlshogi"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^threads: expected int, got str$"):
+        encode_planes(hcps, threads="2")  # type: ignore[arg-type]
 
 
 @settings(max_examples=300)

@@ -1,5 +1,6 @@
 """From policy logits to move probabilities under every label scheme."""
 
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -72,6 +73,12 @@ def test_logits_that_are_not_numbers() -> None:
 def test_refusals() -> None:
     with pytest.raises(EncodingError, match="number of logits"):
         move_probabilities(Board(), np.zeros(2188, np.float32))
+    batch = np.zeros((3, 2187), np.float32)  # a network's output
+    for refuses in (softmax, partial(move_probabilities, Board())):
+        with pytest.raises(EncodingError, match=r"^logits must be one row \[n\], not \[3, 2187\]$"):
+            refuses(batch)
+        with pytest.raises(EncodingError, match=r"^logits must be one row"):
+            refuses(batch.tolist())
     with pytest.raises(EncodingError, match="temperature"):
         move_probabilities(Board(), np.zeros(2187, np.float32), temperature=0)
 

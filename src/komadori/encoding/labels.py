@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from komadori._core import encoding as _core
 from komadori.encoding.errors import EncodingError
-from komadori.encoding.planes import hcp_rows
+from komadori.encoding.planes import hcp_rows, move_row
 from komadori.wording import names_arguments
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def scheme_named(name: str) -> LabelScheme:
     return LABELS[name]
 
 
+@names_arguments
 def encode_labels(
     hcps: ArrayLike,
     moves: ArrayLike,
@@ -103,17 +104,14 @@ def encode_labels(
     """
     table = scheme_named(scheme)
     rows = hcp_rows(hcps)
-    move16s = np.ascontiguousarray(moves)
-    if move16s.dtype != np.uint16 or move16s.shape != (len(rows),):
-        raise EncodingError(
-            f"moves must be uint16 [{len(rows)}], not {move16s.dtype} {list(move16s.shape)}"
-        )
+    move16s = move_row(moves, len(rows))
     heads = len(table.heads)
     out = np.empty(len(rows) if heads == 1 else (len(rows), heads), np.int64)
     _core.encode_labels(table.name, rows, move16s, check_legal, missing, out, threads)
     return out
 
 
+@names_arguments
 def legal_mask(hcps: ArrayLike, scheme: str = "2187", *, threads: int = 1) -> NDArray[np.bool_]:
     """True at the labels of legal moves, bool [N, scheme.size]; heads lie one after another.
 
@@ -145,7 +143,7 @@ def move_probabilities(
     label share its probability in equal parts. A logit of -inf, as of a mask, has probability 0;
     uniform if one is NaN or inf, or all are -inf.
     """
-    row = np.ascontiguousarray(logits, np.float32)
+    row = _logit_row(logits)
     return _core.move_probabilities(scheme_named(scheme).name, board, row, temperature)
 
 
@@ -156,7 +154,15 @@ def softmax(logits: ArrayLike, temperature: float = 1.0) -> NDArray[np.float32]:
     This is the softmax that the search applies to the legal moves. A logit of -inf, as of a mask,
     has probability 0; uniform if one is NaN or inf, or all are -inf.
     """
-    return _core.softmax(np.ascontiguousarray(logits, np.float32), temperature)
+    return _core.softmax(_logit_row(logits), temperature)
+
+
+def _logit_row(logits: ArrayLike) -> NDArray[np.float32]:
+    """Logits as the core takes them; EncodingError for several rows."""
+    row = np.ascontiguousarray(logits, np.float32)
+    if row.ndim != 1:
+        raise EncodingError(f"logits must be one row [n], not {list(row.shape)}")
+    return row
 
 
 @names_arguments

@@ -3,13 +3,17 @@
 A position and its mirror image have the same value: every piece moves symmetrically.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from komadori._core import encoding as _core
-from komadori.encoding.planes import hcp_rows
+from komadori.encoding.planes import hcp_rows, move_row
+from komadori.wording import names_arguments
 
 
+@names_arguments
 def mirror_hcps(hcps: ArrayLike, *, threads: int = 1) -> NDArray[np.uint8]:
     """Each position with file f become 10 - f, uint8 [N, 32]."""
     rows = hcp_rows(hcps)
@@ -18,6 +22,7 @@ def mirror_hcps(hcps: ArrayLike, *, threads: int = 1) -> NDArray[np.uint8]:
     return out
 
 
+@names_arguments
 def mirror(
     hcps: ArrayLike, moves: ArrayLike, *, threads: int = 1
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
@@ -26,7 +31,7 @@ def mirror(
     RowPositionError and RowMoveError name the first row that is none. The GIL is released.
     """
     rows = hcp_rows(hcps)
-    move16s = np.ascontiguousarray(moves, np.uint16)
+    move16s = move_row(moves, len(rows))
     out, moved = np.empty_like(rows), np.empty_like(move16s)
     _core.mirror(rows, move16s, out, moved, threads)
     return out, moved

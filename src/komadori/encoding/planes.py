@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from komadori._core import encoding as _core
 from komadori.encoding.errors import EncodingError
 from komadori.encoding.features import FEATURES, FeatureInput, FeatureTable
-from komadori.wording import names_arguments
+from komadori.wording import check_type, names_arguments
 
 if TYPE_CHECKING:
     from komadori.rules import Board
@@ -26,6 +26,7 @@ _TYPES: dict[str, tuple[_core.PlaneType, type[np.generic]]] = {
 
 
 def table_named(features: str) -> FeatureTable:
+    check_type("features", features, str)
     if features not in FEATURES:
         raise EncodingError(f"no feature table {features!r}: one of {', '.join(FEATURES)}")
     return FEATURES[features]
@@ -36,6 +37,14 @@ def hcp_rows(hcps: ArrayLike) -> NDArray[np.uint8]:
     if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != 32:
         raise EncodingError(f"hcps must be uint8 [N, 32], not {rows.dtype} {list(rows.shape)}")
     return rows
+
+
+def move_row(moves: ArrayLike, count: int) -> NDArray[np.uint16]:
+    """Moves of as many positions; other integers aren't converted, as some would lose bits."""
+    row = np.ascontiguousarray(moves)
+    if row.dtype != np.uint16 or row.shape != (count,):
+        raise EncodingError(f"moves must be uint16 [{count}], not {row.dtype} {list(row.shape)}")
+    return row
 
 
 def _outputs(
@@ -71,6 +80,7 @@ def _as_bytes(arrays: tuple[NDArray[Any], ...]) -> list[NDArray[np.uint8]]:
     return [array.reshape(-1).view(np.uint8) for array in arrays]
 
 
+@names_arguments
 def encode_planes(
     hcps: ArrayLike,
     features: str = "dlshogi",
@@ -140,6 +150,11 @@ def _unpack(
     threads: int,
 ) -> NDArray[Any]:
     rows = np.ascontiguousarray(packed)
+    if rows.dtype != np.uint8 or rows.ndim != 2:
+        raise EncodingError(
+            f"input {index + 1} must be packed planes, uint8 [N, {one.packed_bytes}], "
+            f"not {rows.dtype} {list(rows.shape)}"
+        )
     out: NDArray[Any] = np.empty((len(rows), *one.shape), _TYPES[dtype][1])
     _core.unpack_planes(table.name, index, rows, out, threads)
     return out
