@@ -130,6 +130,11 @@ def test_an_override_of_a_text_may_look_like_a_number(path):
 def test_overrides_are_checked_too(path):
     with pytest.raises(ConfigError, match=r"--set loop\.nothing=1: unknown key"):
         load_config(path, ["loop.nothing=1"])
+    for one in ("loop.batch_size=8", {"loop.batch_size": 8}):  # the l of loop isn't an override
+        with pytest.raises(
+            TypeError, match=r"^overrides: expected a list of section.key=value, got"
+        ):
+            load_config(path, one)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"with --set loop\.keep=0: \[loop\] keep is at least 1"):
         load_config(path, ["loop.keep=0", "data.threads=1"])
     with pytest.raises(ConfigError, match=r"\.toml with --set seed=-1: seed is 0 to 2\^63 - 1"):

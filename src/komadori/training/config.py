@@ -29,7 +29,7 @@ from komadori.nets import FAMILIES, NetConfig, UnknownNetError, parse
 from komadori.nets.registry import family_of
 from komadori.shipped import experiment_path
 from komadori.typed_settings import at_least, convert, parse_toml, read_toml
-from komadori.wording import names_arguments
+from komadori.wording import names_arguments, not_expected
 
 #: Settings of older files by their present names.
 _RENAMED = {
@@ -363,6 +363,8 @@ def config_from_dict(
     """The config of a plain table; errors name its origin `where`. Raises ConfigError."""
     merged = json.loads(json.dumps(table, default=str))  # a date of TOML becomes text
     origin: dict[str, str] = {}
+    if isinstance(overrides, str | Mapping):  # iterable too, but by characters or keys
+        raise not_expected("overrides", overrides, "a list of section.key=value")
     for override in overrides:
         key, separator, text = override.partition("=")
         if not separator:
