@@ -470,6 +470,17 @@ def test_planes_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
         evaluate(evaluator, np.zeros(shape, np.float32), second)
 
 
+def test_planes_without_the_dimension_of_rows_are_refused_by_their_shape() -> None:
+    evaluator = load("uniform")
+    planes = [np.zeros(rows.shape[1:], np.float32) for rows in evaluator.inputs(0)]
+    with pytest.raises(ValueError, match=r"^input 1 of dlshogi must be \[N, 62, 9, 9\], not \[62,"):
+        evaluate(evaluator, *planes)
+    with pytest.raises(ValueError, match=r"^input 1 of dlshogi must be \[N, 62, 9, 9\], not \[\]$"):
+        evaluate(evaluator, None, None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^dlshogi has 2 inputs, not 1$"):
+        evaluate(evaluator, planes)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("value", [0.5, float("nan"), -1.0, 256.0, 1j, None])
 def test_planes_that_bytes_cannot_hold_are_refused(model: Path, value: Any) -> None:
     planes = [np.zeros((3, *shape), np.float32) for shape in ((62, 9, 9), (57, 9, 9))]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from komadori.encoding import LABELS
 from komadori.inference.exclusive import BusyError, exclusive
-from komadori.wording import not_expected
+from komadori.wording import counted, not_expected
 
 Floats: TypeAlias = NDArray[np.float32]
 #: One input array, float32 or, where all values are 0 or 1, uint8.
@@ -204,11 +204,8 @@ def evaluate(
     expected = len(evaluator.inputs(0))
     if len(inputs) != expected:
         raise ValueError(
-            f"{evaluator.features} has {expected} inputs, {len(inputs)} arrays were given"
+            f"{evaluator.features} has {counted(expected, 'input')}, not {len(inputs)}"
         )
-    total = len(inputs[0])
-    if any(len(array) != total for array in inputs):
-        raise ValueError(f"inputs differ in rows: {', '.join(str(len(a)) for a in inputs)}")
     for number, (rows, array) in enumerate(zip(evaluator.inputs(0), inputs, strict=True), 1):
         if np.shape(array)[1:] != rows.shape[1:]:  # NumPy would repeat some
             wanted = ", ".join(map(str, ("N", *rows.shape[1:])))
@@ -216,6 +213,9 @@ def evaluate(
                 f"input {number} of {evaluator.features} must be [{wanted}], "
                 f"not {list(np.shape(array))}"
             )
+    total = len(inputs[0])
+    if any(len(array) != total for array in inputs):
+        raise ValueError(f"inputs differ in rows: {', '.join(str(len(a)) for a in inputs)}")
     with used_alone(evaluator):
         policies, values = _evaluate(evaluator, inputs, total)
     if not policies:
