@@ -58,6 +58,23 @@ def test_the_games_before_the_damage_of_an_archive_are_read(
     assert any("damaged compression" in skip.reason for skip in samples.skipped)
 
 
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_archives_joined_in_one_file_are_all_read(suffix: str, tmp_path: Path) -> None:
+    games = read_games(sample_path())[:6]
+    whole, path = tmp_path / "whole.hcpe3", tmp_path / f"a.hcpe3{suffix}"
+    write_games(whole, games)
+    packed = PACKERS[suffix].compress(whole.read_bytes())
+    path.write_bytes(packed + packed + bytes(8))
+    found = read_games(path)
+    assert found == games + games
+    assert not found.skipped
+    # The header of the second is damaged: what follows must not be lost without a word.
+    path.write_bytes(packed + b"\xff" + packed[1:] + packed)
+    found = read_games(path)
+    assert found == games
+    assert any("damaged compression" in skip.reason for skip in found.skipped)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_a_pipe_is_named_and_not_called_empty(tmp_path: Path) -> None:
     path = tmp_path / "a.hcpe3"

@@ -85,7 +85,7 @@ def _unpack(path: Path, packer: Any, target: IO[bytes]) -> tuple[int, Exception 
     """Decompress to the target; returns the number of bytes and the error that ended it early, if
     any."""
     size = 0
-    with packer.open(path, "rb") as file:
+    with _unpacked(path, packer) as file:
         while True:
             try:
                 data = file.read(BUFFER_BYTES)
@@ -99,6 +99,60 @@ def _unpack(path: Path, packer: Any, target: IO[bytes]) -> tuple[int, Exception 
             size += len(data)
 
 
+def _unpacked(path: Path, packer: Any) -> Any:
+    """The decompressed content of a file, as a stream that can skip forwards."""
+    return _XzStreams(path) if packer is lzma else packer.open(path, "rb")
+
+
+class _XzStreams(io.RawIOBase):
+    """The content of all streams of an .xz file. `lzma.open` silently ends at what isn't a stream,
+    such as one whose header is damaged, and takes the zeros between streams for damage."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._file = path.open("rb")
+        self._stream = lzma.LZMADecompressor()
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read1(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def read1(self, size: int) -> bytes:
+        data = b""
+        while not data:
+            if self._stream.eof:
+                if not (packed := self._next_stream()):
+                    break
+                self._stream = lzma.LZMADecompressor()
+            elif not self._stream.needs_input:
+                packed = b""
+            elif not (packed := self._file.read(io.DEFAULT_BUFFER_SIZE)):
+                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+            data = self._stream.decompress(packed, size)
+        return data
+
+    def _next_stream(self) -> bytes:
+        """Return the first bytes of the next stream; none at the end of the file."""
+        packed = self._stream.unused_data.lstrip(b"\0")
+        while not packed and (read := self._file.read(io.DEFAULT_BUFFER_SIZE)):
+            packed = read.lstrip(b"\0")
+        return packed
+
+    def seek(self, offset: int, _whence: int = io.SEEK_SET) -> int:
+        at = 0
+        while at < offset and (data := self.read1(min(offset - at, BUFFER_BYTES))):
+            at += len(data)
+        return at
+
+
 def _spool(target: IO[bytes], data: bytes) -> None:
     """Write to a temporary file, which has no name of its own: errors name its folder."""
     try:
@@ -110,7 +164,7 @@ def _spool(target: IO[bytes], data: bytes) -> None:
 def _last_bytes(path: Path, packer: Any, begin: int) -> tuple[bytes, Exception | None]:
     """Recover the bytes after `begin` that precede the damage, byte by byte if necessary."""
     parts: list[bytes] = []
-    with packer.open(path, "rb") as file:
+    with _unpacked(path, packer) as file:
         try:
             file.seek(begin)
             while data := file.read1(1):
