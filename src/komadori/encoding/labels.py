@@ -158,7 +158,7 @@ def softmax(logits: ArrayLike, temperature: float = 1.0) -> NDArray[np.float32]:
 
 
 def _logit_row(logits: ArrayLike) -> NDArray[np.float32]:
-    """Logits as the core takes them; EncodingError for several rows."""
+    """Return one row of logits as float32. Raises EncodingError for a batch."""
     row = np.ascontiguousarray(logits, np.float32)
     if row.ndim != 1:
         raise EncodingError(f"logits must be one row [n], not {list(row.shape)}")

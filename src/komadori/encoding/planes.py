@@ -40,7 +40,7 @@ def hcp_rows(hcps: ArrayLike) -> NDArray[np.uint8]:
 
 
 def move_row(moves: ArrayLike, count: int) -> NDArray[np.uint16]:
-    """Moves of as many positions; other integers aren't converted, as some would lose bits."""
+    """Return `count` moves as uint16; refuse other types, whose conversion could lose bits."""
     row = np.ascontiguousarray(moves)
     if row.dtype != np.uint16 or row.shape != (count,):
         raise EncodingError(f"moves must be uint16 [{count}], not {row.dtype} {list(row.shape)}")

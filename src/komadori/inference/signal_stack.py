@@ -1,10 +1,10 @@
-"""Keeps the stack on which a thread handles signals while OpenVINO starts its CPU plugin.
+"""Keep a thread's signal stack while OpenVINO loads its CPU plugin.
 
-The plugin gives the thread that creates it an alternate stack (sigaltstack) large enough for AMX
-registers. It frees this memory when it is destroyed, but takes it away only from the thread that
-destroys it, if that one still uses it: the next signal of the other one, such as Ctrl-C, ends the
-process with a segmentation fault. Without an alternate stack a thread's own is used, which is
-large enough.
+The plugin installs an alternate signal stack (sigaltstack), large enough for AMX registers, in the
+thread that creates it. Its destructor frees the memory, but uninstalls the stack only from the
+thread it runs in, and only if no later plugin has replaced it. The next signal in the first thread,
+such as Ctrl-C, then crashes the process. Without an alternate stack, signals are handled on the
+thread's own stack, which is large enough.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Stack(ctypes.Structure):
 
 @contextlib.contextmanager
 def kept_signal_stack() -> Iterator[None]:
-    """Restore this thread's alternate signal stack afterwards. Only Linux's is ever replaced."""
+    """Restore this thread's alternate signal stack on exit; only needed, and done, on Linux."""
     if sys.platform != "linux":
         yield
         return

@@ -372,7 +372,7 @@ class LineProcess:
 
 
 def grace_after(error: BaseException | None) -> float:
-    """Return the seconds that an engine has to quit after an error or none: fewer after Ctrl-C."""
+    """Return the seconds that an engine has to quit: fewer after Ctrl-C."""
     is_interrupted = error is not None and not isinstance(error, Exception)
     return INTERRUPTED_GRACE_S if is_interrupted else GRACE_S
 
