@@ -383,6 +383,24 @@ def test_a_saved_analysis_is_a_saved_game(server: Server) -> None:
     assert server.http.get(game).json()["summary"]["source"] == "saved"
 
 
+def test_a_game_named_after_its_analysis_is_stored_once(server: Server) -> None:
+    with server.page() as page:
+        studied = {"position": "startpos moves 7g7f 3c3d 8h2b+"}
+        request = page.send("study", games=[studied], nodes=1)
+        number = page.until("study", id=request, state="done")["games"][0]["game"]
+    named = {**studied, "black": "Aoi", "white": "Ren"}
+    longer = {**named, "position": studied["position"] + " 3a2b"}
+    params = {"studied": number}
+    other = server.http.post("/api/games", json=longer, params=params).json()["game"]
+    assert other != number, "the analysis is of fewer moves"
+    assert server.http.post("/api/games", json=named, params=params).json()["game"] == number
+    game = f"/api/games/{number}"
+    assert server.http.get(game).json()["summary"]["black"] == "Aoi"
+    assert len(server.http.get(f"{game}/study").json()["found"]) == 4
+    again = server.http.post("/api/games", json={**named, "black": "Yui"}, params=params)
+    assert again.json()["game"] not in (number, other), "a saved game isn't replaced"
+
+
 @pytest.mark.parametrize("ply", ["-1", "99999999999999999999"])
 def test_comments_outside_any_game_are_refused(server: Server, ply: str) -> None:
     game = {"position": "startpos moves 7g7f", "comments": {ply: "x"}}

@@ -160,6 +160,16 @@ DECLARING = (
 )
 
 
+def test_additional_players_differ_in_name(tmp_path: Path) -> None:
+    specs = ["alphabeta?nodes=9", "usi:sh -c a", "usi:sh -c b", "random?seed=1", "random?name=R"]
+    with make_server(tmp_path, players=specs) as client:
+        players = client.get("/api/players").json()["players"]
+    names = [player["name"] for player in players if player["kind"] != "model"]
+    assert names[-5:-3] == ["alphabeta?nodes=9", "usi:sh -c a"]
+    assert names[-3] == "usi:sh -c b" and names[-1] == "R"
+    assert "alphabeta" in names
+
+
 @pytest.mark.parametrize("player", DECLARING)
 def test_engines_declare_by_the_rule_of_the_game(tmp_path: Path, player: str) -> None:
     """They lost by false declarations in games without declarations or with more points."""

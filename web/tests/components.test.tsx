@@ -443,11 +443,11 @@ describe('saving to the library', () => {
     asked = [];
     vi.stubGlobal('fetch', async (address: string, init?: RequestInit) => {
       const method = init?.method ?? 'GET';
-      const [, number = '', known] = /games(?:\/(\d+)(?:\?version=(.*))?)?$/.exec(address)!;
-      asked.push(`${method} ${number}`.trim());
+      const [, number = '', known] = /games(?:\/(\d+)(?:\?version=(.*))?|\?studied=\d+)?$/.exec(address)!;
+      asked.push(`${method} ${number || (/studied=\d+/.exec(address) ?? '')}`.trim());
       const answer = (status: number, body: object) => new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } });
       if (method === 'POST') {
-        const game = 8 + asked.filter(a => a === 'POST').length;
+        const game = 8 + asked.filter(a => a.startsWith('POST')).length;
         return answer(201, { game, version: (versions[game] = 'v1') });
       }
       const version = versions[Number(number)];
@@ -483,6 +483,15 @@ describe('saving to the library', () => {
     expect(asked).toEqual(['POST', 'GET 9']);
     play('3c3d');
     expect(await save(place)).toEqual(['PUT 9', 'Saved to the library']);
+  });
+
+  test('an analysed game is the one that its analysis stored, whatever the players are called now', async () => {
+    const place = await mount(Notices);
+    play('7g7f');
+    game.value.analysed = 5;
+    game.value.headers.black = 'Aoi';
+    expect(await save(place)).toEqual(['POST studied=5', 'Saved to the library']);
+    expect(await save(place)).toEqual(['GET 9', 'Already saved in the library']);
   });
 
   test.each([true, false])('a game that was changed or deleted elsewhere is added anew (edited: %s)', async isEdited => {

@@ -28,6 +28,7 @@ from komadori.web.uploads import read_upload, record_texts, recorded_game
 Language = Literal["auto", "ja", "en"]
 Winner = Literal["", "black", "white", "draw", "none"]
 GameNumber = Annotated[int, Path(ge=1, lt=1 << 62)]
+OtherGame = Annotated[int | None, Query(ge=1, lt=1 << 62)]
 Name = Annotated[str, Path(max_length=300)]
 
 _PROBLEM = {"application/json": {"schema": shapes.Problem.model_json_schema()}}
@@ -202,10 +203,14 @@ def _library(api: APIRouter, hub: Hub) -> None:
     ) -> shapes.Openings:
         return library.openings(read_position(position))
 
-    @api.post("/games", summary="Add a game", status_code=201)
-    def save(game: shapes.SaveGame) -> shapes.Saved:
+    @api.post(
+        "/games",
+        summary="Add a game; `studied`: the game of the same moves that its analysis stored",
+        status_code=201,
+    )
+    def save(game: shapes.SaveGame, studied: OtherGame = None) -> shapes.Saved:
         entry = _to_entry(game)
-        return shapes.Saved(game=library.keep(entry), version=entry.version)
+        return shapes.Saved(game=library.keep(entry, studied), version=entry.version)
 
     @api.put(
         "/games/{game}",

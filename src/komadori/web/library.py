@@ -309,11 +309,17 @@ class Library:
                 self.replace(int(row["id"]), entry)
             return int(row["id"])
 
-    def keep(self, entry: Entry) -> int:
-        """Add a saved game; one that is stored for its analysis alone is replaced, and keeps it."""
+    def keep(self, entry: Entry, studied: int | None = None) -> int:
+        """Add a saved game; one that is stored for its analysis alone is replaced, and keeps it.
+
+        That is a game of the same moves and players, or `studied` if it has the same moves: its
+        players may have been named since.
+        """
         with self._lock, _reported(self._path):
             row = self._database.execute(
-                "SELECT id FROM games WHERE digest=? AND source='studied'", (entry.digest,)
+                "SELECT id FROM games WHERE source='studied' AND (digest=? OR id=? AND sfen=? AND "
+                "moves=?) ORDER BY digest=? DESC",
+                (entry.digest, studied, entry.sfen, " ".join(entry.moves), entry.digest),
             ).fetchone()
             if row is None:
                 return self.add(entry)

@@ -126,12 +126,19 @@ class Opponents:
         for kind in (*BUILT_IN, *_installed()):
             found.append(_other_player(kind, kind, kind))
         for player, spec in self._specs.items():
-            found.append(_other_player(player, printable(spec.name), spec.kind))
+            found.append(_other_player(player, printable(self._name(spec)), spec.kind))
         handicaps = [
             HandicapInfo(name=h.name, kif=h.kif, position=f"sfen {h.sfen}")
             for h in HANDICAPS.values()
         ]
         return Players(players=found, handicaps=handicaps)
+
+    def _name(self, spec: PlayerSpec) -> str:
+        """Return a name that tells one `--player` from others of the same name."""
+        offered = map(PlayerSpec.parse, (*BUILT_IN, *_installed()))
+        others = [s for s in (*offered, *self._specs.values()) if s is not spec]
+        names = [spec.name_beside(other) for other in others if other.name == spec.name]
+        return max(names, key=len, default=spec.name)
 
     def _ratings(
         self, rated_players: Sequence[RatedPlayer]

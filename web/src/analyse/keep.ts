@@ -40,7 +40,7 @@ async function update({ game: number, version, content: before }: NonNullable<Ga
 
 async function keep(tree: GameTree): Promise<void> {
   const content = await contentOf(tree);
-  const { stored } = tree;
+  const { stored, analysed } = tree;
   let told = t('library.kept');
   let written: Saved | undefined;
   try {
@@ -51,7 +51,7 @@ async function keep(tree: GameTree): Promise<void> {
     told = t(e.status === 404 ? 'library.keptDeleted' : 'library.keptChanged');
     tree.stored = undefined;
   }
-  if (!tree.stored) written = await send<Saved>('POST', 'games', content);
+  if (!tree.stored) written = await send<Saved>('POST', stored || analysed === undefined ? 'games' : `games?studied=${analysed}`, content);
   const text = JSON.stringify(content);
   if (written) {
     tree.number = written.game;
