@@ -615,6 +615,12 @@ class Careless(Script):
         return decision
 
 
+@pytest.mark.parametrize("names", ["ab", ("a",), ("a", "b", "c")])
+def test_names_are_two(names: Any) -> None:
+    with pytest.raises(TypeError, match=r"^names: expected two names, A's and B's, got "):
+        arena.play_match("random", "random", games=2, names=names)
+
+
 def test_what_a_player_of_ones_own_does_wrong_is_named() -> None:
     def played(player: Script) -> None:
         play_game(player, Script("3c3d"), Opening(), Conditions())

@@ -206,6 +206,8 @@ def play_match(
         chosen = choose(openings, pair_count, seed)
     sources = (a, b)
     check_players(conditions, sources, {opening.sfen for opening in chosen})
+    if names is not None and (isinstance(names, str) or len(names) != 2):
+        raise not_expected("names", names, "two names, A's and B's")
     labels = names or _names(sources)
     described = describe(conditions, sources, labels)
     result = MatchResult(labels, conditions, described, sprt=sprt)
