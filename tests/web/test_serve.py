@@ -144,6 +144,20 @@ def test_clients_that_do_not_speak_http_print_nothing(tmp_path: Path) -> None:
     assert [line for line in output.splitlines() if line] == ["Ctrl-C ends it", "terminated"]
 
 
+def test_a_client_that_asks_for_another_protocol_gets_the_page(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        host, port = server.host.split(":")
+        headers = f"Host: {server.host}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
+        with socket.create_connection((host, int(port)), timeout=10) as client:
+            client.sendall(f"GET / HTTP/1.1\r\n{headers}\r\n".encode())
+            assert client.recv(100).startswith(b"HTTP/1.1 200 ")
+        server.process.terminate()
+        server.process.wait(10)
+        assert server.process.stdout is not None
+        output = server.process.stdout.read()
+    assert [line for line in output.splitlines() if line] == ["Ctrl-C ends it", "terminated"]
+
+
 def test_a_server_killed_during_an_analysis_loses_nothing(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         page = server.page()

@@ -32,8 +32,9 @@ BACKLOG = 32
 SHUTDOWN_TIMEOUT_S = 0.9
 #: From malloc.h.
 _M_ARENA_MAX = -8
-#: Uvicorn's warning of a client that doesn't speak HTTP, such as a scan of the network.
-_INVALID_REQUEST = "Invalid HTTP request received."
+#: Uvicorn's warnings of clients that don't speak HTTP, such as a scan of the network, or that ask
+#: for another protocol, such as HTTP/2, and get HTTP/1.1.
+_CLIENT_WARNINGS = ("Invalid HTTP request received.", "Unsupported upgrade request.")
 
 
 @dataclass(frozen=True)
@@ -147,9 +148,9 @@ def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], N
 
 
 def _is_of_the_server(record: logging.LogRecord) -> bool:
-    """Leave out errors of the client: the line per request that isn't HTTP, and the traceback of a
-    message that isn't UTF-8."""
-    if record.msg == _INVALID_REQUEST:
+    """Leave out errors of the client: the line per request that isn't HTTP or asks for another
+    protocol, and the traceback of a message that isn't UTF-8."""
+    if record.msg in _CLIENT_WARNINGS:
         return False
     if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
         record.exc_info = None
