@@ -50,7 +50,7 @@ describe('positions', () => {
     for (const text of [sfen, `sfen ${sfen}`, ` position  sfen ${sfen}\n`]) expect(sfenIn(text)).toBe(sfen);
     for (const text of ['startpos', 'position startpos']) expect(sfenIn(text)).toBe(START);
     expect(isReadable('4k4/4R4/9/9/9/9/9/9/4K4 b - 1')).toBe(true); // shown, to be corrected
-    for (const text of ['', 'x', `${sfen} moves`.replace(' b ', ' x '), '4k4/9/9/9/9/9/9/9/4K4 b 3Z 1', 'startpos moves 7g7f']) expect(isReadable(text)).toBe(false);
+    for (const text of ['', 'x', `${sfen} moves`.replace(' b ', ' x '), '4k4/9/9/9/9/9/9/9/4K4 b 3Z 1', '4k4/9/9/9/9/9/9/9/4K4 b P2 1', '4k4/9/9/9/9/9/9/9/4K+ b - 1', 'startpos moves 7g7f']) expect(isReadable(text)).toBe(false);
   });
 });
 

@@ -13,12 +13,22 @@ export type Color = 'sente' | 'gote';
 export const START = 'lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1';
 export const HAND_ROLES: Role[] = ['rook', 'bishop', 'gold', 'silver', 'knight', 'lance', 'pawn'];
 
+/** Parses an SFEN to a position, or to an error code if it is invalid or, if strict, not playable. */
+function parse(sfen: string, isStrict: boolean): Position | string {
+  try {
+    return parseSfen('standard', sfen, isStrict).unwrap(
+      p => p as Position | string,
+      e => e.message,
+    );
+  } catch {
+    return 'ERR_SFEN'; // shogiops throws at a number or a plus sign without a piece after it
+  }
+}
+
 /** Parses an SFEN; undefined if invalid. */
 export function parsePosition(sfen: string): Position | undefined {
-  return parseSfen('standard', sfen.trim().replace(/^sfen\s+/, ''), false).unwrap(
-    p => p as Position,
-    () => undefined,
-  );
+  const found = parse(sfen.trim().replace(/^sfen\s+/, ''), false);
+  return typeof found === 'string' ? undefined : found;
 }
 
 /** The SFEN in a text that may have USI's words before it: `sfen`, `position`, `startpos`. */
@@ -28,10 +38,9 @@ export function sfenIn(text: string): string {
 
 /** The error code of an SFEN that isn't a playable position; undefined if it is. */
 export function sfenProblem(sfen: string): string | undefined {
-  return parseSfen('standard', sfen, true).unwrap(
-    () => (hasTooMany(sfen) ? 'ERR_TOO_MANY_PIECES' : undefined),
-    e => e.message,
-  );
+  const found = parse(sfen, true);
+  if (typeof found === 'string') return found;
+  return hasTooMany(sfen) ? 'ERR_TOO_MANY_PIECES' : undefined;
 }
 
 const UNREADABLE = ['ERR_SFEN', 'ERR_BOARD_DIMS', 'ERR_BOARD_PIECE', 'ERR_HANDS', 'ERR_TURN', 'ERR_MOVENUMBER'];
