@@ -20,7 +20,7 @@ import pytest
 
 pytest.importorskip("playwright")
 from demo import make_demo
-from playwright.sync_api import Browser, Dialog, Page, WebSocket, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Locator, Page, WebSocket, expect, sync_playwright
 from test_serve import Process, running
 
 from komadori.web.app import STATIC
@@ -658,6 +658,69 @@ def width_of_overflow(page: Page) -> float:
     element = "document.documentElement"
     width: float = page.evaluate(f"{element}.scrollWidth - {element}.clientWidth")
     return width
+
+
+def middle(place: Locator) -> tuple[float, float]:
+    """Return the middle of an element in the window."""
+    box = place.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def square(board: Locator, file: int, rank: int) -> tuple[float, float]:
+    """Return the middle of a square in the window."""
+    box = board.bounding_box()
+    assert box is not None
+    return (
+        box["x"] + (9.5 - file) * box["width"] / 9,
+        box["y"] + (rank - 0.5) * box["height"] / 9,
+    )
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float], *, touch: bool) -> None:
+    """Drag by mouse or by a finger."""
+    steps = [tuple(a + (b - a) * n / 8 for a, b in zip(start, end, strict=True)) for n in range(9)]
+    if touch:
+        devtools = page.context.new_cdp_session(page)
+        for n, (x, y) in enumerate(steps):
+            event = {"type": "touchMove" if n else "touchStart", "touchPoints": [{"x": x, "y": y}]}
+            devtools.send("Input.dispatchTouchEvent", event)
+            page.wait_for_timeout(20)
+        devtools.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    else:
+        page.mouse.move(*start)
+        page.mouse.down()
+        for x, y in steps:
+            page.mouse.move(x, y)
+        page.mouse.up()
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_a_position_is_set_up_by_dragging_between_board_and_hands(visit: Open, size: str) -> None:
+    page = visit("analyse", size)
+    page.get_by_role("button", name="Set up", exact=True).click()
+    board, sfen = page.locator(".setup .board-place"), page.locator(".setup input.mono")
+    touch = size == "phone"
+
+    def hand(piece: str) -> tuple[float, float]:
+        return middle(page.locator(f".setup sg-hp-wrap piece.{piece}"))
+
+    rest = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP"
+    drag(page, square(board, 8, 8), hand("sente.bishop"), touch=touch)
+    expect(sfen).to_have_value(f"{rest}/7R1/LNSGKGSNL b B 1")
+    drag(page, square(board, 2, 8), hand("gote.rook"), touch=touch)
+    expect(sfen).to_have_value(f"{rest}/9/LNSGKGSNL b Br 1")
+    drag(page, hand("sente.bishop"), square(board, 5, 8), touch=touch)
+    expect(sfen).to_have_value(f"{rest}/4B4/LNSGKGSNL b r 1")
+    # A piece dropped elsewhere stays.
+    drag(page, square(board, 5, 8), middle(page.locator(".setup h2")), touch=touch)
+    expect(sfen).to_have_value(f"{rest}/4B4/LNSGKGSNL b r 1")
+    # A mate problem needs one king.
+    drag(page, square(board, 5, 9), hand("sente.king"), touch=touch)
+    expect(sfen).to_have_value(f"{rest}/4B4/LNSG1GSNL b r 1")
+    expect(page.locator(".setup .primary")).to_be_enabled()
+    drag(page, hand("sente.king"), square(board, 5, 9), touch=touch)
+    expect(sfen).to_have_value(f"{rest}/4B4/LNSGKGSNL b r 1")
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

@@ -33,7 +33,7 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
 
   const read = () => {
     setBoardText(ground.current!.getBoardSfen());
-    setHands(ground.current!.getHandsSfen() || '-');
+    setHands(ground.current!.getHandsSfen().replace(/\d*k/gi, '') || '-');
     setUnreadable(undefined);
   };
 
@@ -50,15 +50,15 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
     read();
   };
 
-  /** Takes a piece from the board into the hand of the side to move; a king leaves the game. */
-  const take = (key: Key) => {
+  /** Takes a piece from the board into a hand; a king there has left the game. */
+  const take = (key: Key, color: Color = turn) => {
     const api = ground.current!;
     const piece = api.state.pieces.get(key);
     if (!piece) return;
     const role = PROMOTES!.unpromotesTo!(piece.role) ?? piece.role;
     api.cancelMoveOrDrop();
     api.setPieces(new Map([[key, undefined]]));
-    api.addToHand({ role, color: turn });
+    api.addToHand({ role, color });
     read();
   };
 
@@ -86,7 +86,6 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
         droppable: { free: true, showDests: false },
         premovable: { enabled: false },
         predroppable: { enabled: false },
-        draggable: { addToHandOnDropOff: true },
         selectable: { addSparesToHand: false },
         animation: { enabled: false },
         drawable: { enabled: false },
@@ -116,10 +115,27 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
       tapped = isSecond ? { key: '', at: 0 } : { key, at: e.timeStamp };
       if (isSecond) cyclePiece(e);
     };
+    // A piece dragged from the board to a hand. shogiground's own way would also delete pieces dropped elsewhere.
+    let dragged = '';
+    const grab = (e: PointerEvent) => (dragged = e.button === 0 && e.isPrimary ? keyAt(place, e) : '');
+    const release = (e: PointerEvent) => {
+      const key = dragged;
+      dragged = '';
+      if (!key || e.type !== 'pointerup') return;
+      if (isWithin(top.current!, e)) take(key as Key, 'gote');
+      else if (isWithin(bottom.current!, e)) take(key as Key, 'sente');
+    };
+    place.addEventListener('pointerdown', grab);
+    document.addEventListener('pointerup', release);
+    document.addEventListener('pointercancel', release);
     place.addEventListener('pointerup', tap);
     place.addEventListener('dblclick', cyclePiece);
     place.addEventListener('contextmenu', cyclePiece);
-    return () => ground.current?.destroy();
+    return () => {
+      document.removeEventListener('pointerup', release);
+      document.removeEventListener('pointercancel', release);
+      ground.current?.destroy();
+    };
   }, []);
 
   const set = (text: string) => {
@@ -174,6 +190,11 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
       </footer>
     </Dialog>
   );
+}
+
+function isWithin(element: HTMLElement, e: MouseEvent): boolean {
+  const r = element.getBoundingClientRect();
+  return e.clientX >= r.left && e.clientX <= r.right && e.clientY >= r.top && e.clientY <= r.bottom;
 }
 
 function keyAt(place: HTMLElement, e: MouseEvent): string {
