@@ -723,6 +723,20 @@ def test_a_position_is_set_up_by_dragging_between_board_and_hands(visit: Open, s
     expect(sfen).to_have_value(f"{rest}/4B4/LNSGKGSNL b r 1")
 
 
+def test_a_dropped_piece_isnt_marked_in_hand_at_other_moves(visit: Open) -> None:
+    page = visit()
+    paste(page, "position sfen 4k4/9/9/9/9/9/9/9/4K4 b P 1")
+    board, pawn = page.locator(".board-place").first, page.locator("sg-hp-wrap piece.sente.pawn")
+    expect(page.locator('sg-hp-wrap[data-nb="1"] piece.sente.pawn')).to_be_visible()
+    page.mouse.click(*middle(pawn))
+    page.mouse.click(*square(board, 5, 5))
+    expect(page.get_by_role("button", name=re.compile("^1 "))).to_be_visible()
+    expect(page.locator("sq.last-dest")).to_have_count(1)
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("sq.last-dest")).to_have_count(0)
+    expect(page.locator("sg-hp-wrap.last-dest")).to_have_count(0)
+
+
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_button_to_use_a_set_up_position_is_in_sight_on_a_phone(
     visit: Open, language: str

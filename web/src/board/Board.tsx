@@ -62,6 +62,7 @@ function positionConfig(props: BoardProps): Config {
     activeColor: mayMove ? turn : undefined,
     checks: pos?.isCheck() ? turn : false,
     lastDests: lastUsi ? moveSquares(lastUsi) : [],
+    lastPiece: undefined, // set by shogiground at one's own drop, which is soon not the last move
     movable: { dests: (found?.moves ?? new Map()) as never },
     droppable: { dests: (found?.drops ?? new Map()) as never },
   };
