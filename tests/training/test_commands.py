@@ -1,5 +1,6 @@
 """`komadori train`, `evaluate` and `export` on the bundled games."""
 
+import dataclasses
 import json
 import lzma
 import tomllib
@@ -145,6 +146,31 @@ def test_an_onnx_file_is_measured_by_the_card_that_travels_in_it(run, folder, tm
         assert done.exit_code == 0, (content, done.output)
         measured.append(json.loads(done.output))
     assert measured == [measured[0]] * len(measured)
+
+
+def test_an_onnx_file_of_a_family_of_ones_own_is_measured_anywhere(folder, tmp_path, monkeypatch):
+    @dataclasses.dataclass(frozen=True)
+    class OwnConfig(nets.ResNetConfig):
+        pass
+
+    def parse(name):
+        return OwnConfig(1, 8) if name == "own" else None
+
+    own = nets.Family("own", OwnConfig, nets.ResNet, parse, lambda config: "own")
+    few, model, out = folder / "few.hcpe3", tmp_path / "own.onnx", tmp_path / "run"
+    write_first_games(few, 3)
+    settings = ("--set", "model.net=own", "--set", "loss.eval_coef=100")
+    measured = []
+    with monkeypatch.context() as patched:
+        patched.setitem(nets.FAMILIES, "own", own)
+        done = invoke(train, folder / "tiny.toml", "--data", few, "--out", out, *settings)
+        assert done.exit_code == 0, done.output
+        assert invoke(export, out, "-o", model).exit_code == 0
+        measured.append(invoke(evaluate, model, "--data", few, "--json").output)
+    measured.append(invoke(evaluate, model, "--data", few, "--json").output)
+    assert json.loads(measured[1]) == json.loads(measured[0])
+    done = invoke(evaluate, out, "--data", few)
+    assert "unknown network family 'own'; a family of one's own is registered in" in done.output
 
 
 def test_train_on_visits_and_a_damaged_file(run, folder):

@@ -132,6 +132,9 @@ def _measure_onnx(model: Path, samples: Samples, batch_size: int, backend: str) 
     loss = training.LossConfig()
     card, card_path = find_card(model)
     if card:
+        net = card.get("net")
+        if isinstance(net, dict) and str(net.get("family", "resnet")) not in nets.FAMILIES:
+            card["net"] = {"family": "resnet"}  # any: the card is read for its loss
         loss = training.loss_config_of(nets.ModelCard.from_json(card, card_path))
 
     def predict(batch: training.Batch) -> tuple[Tensor, Tensor]:

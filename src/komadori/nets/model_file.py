@@ -88,7 +88,10 @@ class ModelCard:
             net = dict(card["net"])
             family = FAMILIES.get(net.pop("family"))
             if family is None:
-                raise ValueError(f"unknown network family {card['net']['family']!r}")
+                raise ValueError(
+                    f"unknown network family {card['net']['family']!r}; a family of one's own is "
+                    "registered in each program that uses it (komadori.nets.register)"
+                )
             for key, what, known in (
                 ("features", "feature table", FEATURES),
                 ("labels", "label scheme", LABELS),

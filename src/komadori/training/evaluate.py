@@ -189,8 +189,8 @@ def measure(
 def loss_config_of(card: ModelCard) -> LossConfig:
     """The loss that the model was trained with, or the default with the card's coefficient."""
     try:
-        return config_from_dict(card.training["config"]).loss
-    except (KeyError, ConfigError):
+        return config_from_dict({"loss": card.training["config"]["loss"]}).loss
+    except (KeyError, TypeError, ConfigError):
         return LossConfig(eval_coef=card.eval_coef)
 
 
