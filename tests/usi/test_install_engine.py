@@ -164,6 +164,24 @@ def test_the_shell_script_quotes_what_it_names() -> None:
     assert last == ["exec", sys.executable, "-m", "komadori", "usi", *words]
 
 
+@pytest.mark.parametrize("target", ["net.onnx", "net.json", "net.ini", "link.sh", "b.db"])
+def test_a_launcher_replaces_nothing_that_it_names(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_random_resnet(Path("net.onnx"), 1, 8)
+    Path("net.json").write_text('{"name": "mine"}')
+    Path("net.ini").write_text("C_init=120\n")
+    Path("b.db").write_text("book")
+    Path("link.sh").symlink_to("net.onnx")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    arguments = ["net.onnx", "--option", "Book_File=b.db", "--out", target, "--force"]
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 2
+    assert f"{target} is an input; writing there would destroy it" in done.output
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_the_windows_program_starts_the_engine() -> None:
     """Runs only its archive, with this Python; the launcher itself needs Windows."""
     arguments = ["--player", "material", "--option", "NodesLimit=5"]

@@ -18,6 +18,7 @@ import click
 
 from komadori.atomic import atomic_writer
 from komadori.cli.console import say
+from komadori.cli.outputs import check_outputs
 from komadori.cli.usi import PLAYERS, default_player
 from komadori.usi.models import DEFAULT_PLAYER, LAUNCHER_FOLDER, ModelNotFoundError, find_model
 
@@ -59,6 +60,7 @@ def command(
     the book are loaded once now, to detect errors. Models and books that a GUI names without a path
     are first looked up in the launcher's folder.
     """
+    from komadori.players.fingerprint import model_files
     from komadori.usi.options import option_table
 
     presets = dict(pair.partition("=")[::2] for pair in option)
@@ -68,6 +70,7 @@ def command(
     arguments = ["--player", player]
     table = option_table(player)
     files = {line.name.lower() for line in table.declared() if line.kind == "filename"}
+    read: list[Path] = []
     if model is not None:
         try:
             found = find_model(model, is_typed=True)
@@ -75,6 +78,7 @@ def command(
             raise click.UsageError(str(error)) from error
         if not table.has("DNN_Model"):
             raise click.UsageError(f"--player {player} takes no network: leave out {model}")
+        read += model_files(found)
         arguments += ["--model", found]
         _preset(table, "DNN_Model", found)
     for pair in option:
@@ -84,6 +88,7 @@ def command(
         is_file = table.canonical(option_name).lower() in files
         if value and is_file and Path(value).exists():
             value = str(Path(value).resolve())
+            read += model_files(value)
         _preset(table, option_name, value)
         arguments += ["--option", f"{option_name}={value}"]
     if name:
@@ -92,6 +97,7 @@ def command(
     target = out or Path(f"{_name(name, model, player)}{suffix}")
     if target.is_dir():
         raise click.ClickException(f"{target} is a folder; name a file for the launcher")
+    check_outputs({target: ("launcher", lambda _: True)}, read, force=force)
     if target.exists() and not force:
         another = "--out names another file" if out else "--name gives this one another name"
         raise click.ClickException(f"{target} exists; --force replaces it, {another}")

@@ -86,7 +86,7 @@ def _check_alphabeta_files(spec: PlayerSpec) -> None:
 def _files(spec: PlayerSpec) -> Iterator[Path]:
     folder: Path | None = None
     if spec.kind in ("model", "policy", "one-ply"):
-        yield from _model_files(spec.argument)
+        yield from model_files(spec.argument)
     elif spec.kind == "alphabeta":
         own = spec.own_options
         bundled = EVALUATIONS.get(own.get("Eval", own.get("eval", "nnue")))
@@ -103,7 +103,9 @@ def _files(spec: PlayerSpec) -> Iterator[Path]:
         yield from _files_named(value, folder)
 
 
-def _model_files(name: str) -> Iterator[Path]:
+def model_files(name: str) -> Iterator[Path]:
+    """Yield the existing files of a network by path or name: its file or folder, its other forms,
+    card and defaults. A fake or unknown one has none."""
     if is_fake(name):
         return
     try:
