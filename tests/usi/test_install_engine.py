@@ -161,7 +161,7 @@ def test_files_are_found_beside_the_launcher_and_options_name_them_whole(
 def test_the_shell_script_quotes_what_it_names() -> None:
     words = ["--model", "/a b/it's 100%.onnx"]
     last = shlex.split(script(words).splitlines()[-1])
-    assert last == ["exec", sys.executable, "-m", "komadori", "usi", *words]
+    assert last == ["exec", sys.executable, "-P", "-m", "komadori", "usi", *words]
 
 
 @pytest.mark.parametrize("target", ["net.onnx", "net.json", "net.ini", "link.sh", "b.db"])
@@ -180,6 +180,20 @@ def test_a_launcher_replaces_nothing_that_it_names(
     assert done.exit_code == 2
     assert f"{target} is an input; writing there would destroy it" in done.output
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_what_lies_beside_the_launcher_is_no_module(tmp_path: Path) -> None:
+    target = tmp_path / "e.sh"
+    arguments = ["--player", "material", "--out", str(target)]
+    assert CliRunner().invoke(command, arguments).exit_code == 0
+    for name in ("json", "numpy", "queue", "random", "signal"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not the module')")
+    with subprocess.Popen(
+        [str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as process:
+        out, _ = process.communicate("usi\nisready\nposition startpos\ngo byoyomi 100\n", 60)
+    assert "readyok" in out
+    assert "bestmove" in out
 
 
 def test_the_windows_program_starts_the_engine() -> None:
