@@ -196,6 +196,19 @@ def test_what_lies_beside_the_launcher_is_no_module(tmp_path: Path) -> None:
     assert "bestmove" in out
 
 
+def test_the_launcher_finds_its_folder_whatever_cdpath_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = Path("engines/e.sh")
+    assert CliRunner().invoke(command, ["random:1", "--out", str(target)]).exit_code == 0
+    write_random_resnet(target.with_name("m.onnx"), 1, 8)
+    (tmp_path / "other" / "engines").mkdir(parents=True)
+    monkeypatch.setenv("CDPATH", str(tmp_path / "other"))
+    with UsiEngine(["sh", str(target)], {"DNN_Model": "m.onnx", "UCT_Threads": "1"}) as engine:
+        assert engine.think(STARTPOS, [], GoCommand(nodes=10), 20.0).best.move
+
+
 def test_the_windows_program_starts_the_engine() -> None:
     """Runs only its archive, with this Python; the launcher itself needs Windows."""
     arguments = ["--player", "material", "--option", "NodesLimit=5"]
