@@ -561,6 +561,26 @@ def test_commands_make_pages(tmp_path, monkeypatch):
     assert len(again) == 1
 
 
+def test_further_seeds_are_counted_and_named(tmp_path, monkeypatch):
+    """Runs of a variant with further seeds don't stand for those that other variants lack."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "experiments"
+    folder.mkdir()
+    (folder / "toy.toml").write_text(TOY)
+    common = ["--experiments", str(folder), "--results", "results"]
+    runner = CliRunner()
+    size = ["--positions", "300", "--width", "8", "--test-positions", "50", "--device", "cpu"]
+    made = runner.invoke(command, ["run", "toy/slow", *common, *size, "--seeds", "4"])
+    assert made.exit_code == 0, made.output
+    listed = runner.invoke(command, ["list", "toy", *common]).output
+    assert "1 of 4" in listed
+    assert "0 of 4" in listed
+    assert "1 of 8" in " ".join(runner.invoke(command, ["list", *common]).output.split())
+    assert runner.invoke(command, ["report", *common, "-o", "pages"]).exit_code == 0
+    assert "[A toy](toy.md) | 1 of 8 |" in (tmp_path / "pages" / "index.md").read_text()
+    assert "--test-positions 50 --seeds 1,2,3,4`" in (tmp_path / "pages" / "toy.md").read_text()
+
+
 @pytest.mark.parametrize("place", ["docs/results/lab", "runs/lab/report"])
 def test_pages_outside_the_documentation_have_no_dead_links(tmp_path, place):
     for name in ("docs/sources.md", "docs/concepts/laboratory.md"):

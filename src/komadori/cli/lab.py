@@ -94,21 +94,23 @@ def list_(names: tuple[str, ...], folder: Path, results: Path) -> None:
     from rich.table import Table
 
     from komadori.cli.training_display import print_rich
-    from komadori.lab.claims import SEEDS
+    from komadori.lab.claims import seeds_of
     from komadori.lab.results import Store
 
     store = Store(results)
     columns = ("name", "variant") if names else ("experiment", "question", "source", "variants")
     table = Table(*columns, "runs done")
     for experiment in _chosen(folder, names) if names else _load(folder):
-        done = {(record.variant, record.seed) for record in store.current(experiment)}
+        records = store.current(experiment)
+        done = {(record.variant, record.seed) for record in records}
+        seeds = len(seeds_of(records))
         if not names:
             variants = len(experiment.variants)
-            runs = f"{len(done)} of {len(SEEDS) * variants}"
+            runs = f"{len(done)} of {seeds * variants}"
             table.add_row(experiment.name, experiment.title, experiment.source, str(variants), runs)
             continue
         for variant in experiment.variants:
-            runs = f"{sum(name == variant.name for name, _ in done)} of {len(SEEDS)}"
+            runs = f"{sum(name == variant.name for name, _ in done)} of {seeds}"
             table.add_row(f"{experiment.name}/{variant.name}", variant.title, runs)
     print_rich(table)
 

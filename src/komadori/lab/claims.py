@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from komadori.lab import student
@@ -25,6 +25,11 @@ LEVEL = 0.05
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "not decided"
 EXPLORATORY = "exploratory: "
+
+
+def seeds_of(records: Iterable[Record]) -> list[int]:
+    """The seeds that every variant should have: SEEDS and those that any of the records has."""
+    return sorted({*SEEDS, *(record.seed for record in records)})
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from komadori.lab.claims import (
     Finding,
     at_size,
     judge,
+    seeds_of,
     value_of,
 )
 from komadori.lab.experiment import FOLDER, Claim, Experiment, Variant
@@ -72,7 +73,7 @@ def write_pages(
         if copy.resolve() != store.path(experiment.name).resolve():
             write_text(copy, store.path(experiment.name).read_text(encoding="utf-8"))
         pages.append(path)
-        runs = f"{len(records)} of {len(SEEDS) * len(experiment.variants)}"
+        runs = f"{len(records)} of {len(seeds_of(records)) * len(experiment.variants)}"
         linked = f"[{experiment.title}]({path.name})"
         for number, one in enumerate(findings or [None]):
             first = ("", "") if number else (linked, runs)
@@ -254,10 +255,13 @@ def _how(
     last, kind, size = records[-1], experiment.kind, records[-1].size
     data = "".join(f" --data '{name}'" for name in last.facts.get("files", ()))
     tested = f" --test-positions {size.test_positions}"
+    seeds = tuple(seeds_of(records))
+    others = "" if seeds == SEEDS else f" --seeds {','.join(map(str, seeds))}"
     own = "" if folder == FOLDER else f" --experiments {shlex.quote(folder.as_posix())}"
     chosen = command or (
         f"komadori lab run {experiment.name}{own}{data} --positions {size.positions}"
         f"{kind.options(size)}{tested if size.test_positions != Size().test_positions else ''}"
+        f"{others}"
     )
     where = machine or "; ".join(dict.fromkeys(str(r.facts["machine"]) for r in records))
     return (
@@ -289,8 +293,8 @@ def _index(rows: Sequence[Sequence[str]], command: str, machine: str) -> str:
         "The diary's experiments, repeated with `komadori lab`: the diary's figures next to those "
         f"measured here.{how} Commands name the game files without their folder. "
         "`komadori lab report` writes these pages from the records of the runs. Runs: one per "
-        f'variant and seed, with {len(SEEDS)} seeds; where a page\'s row says "1 run", the other '
-        "seeds haven't been run, and nothing is claimed of it. "
+        f'variant and seed, with at least {len(SEEDS)} seeds; where a page\'s row says "1 run", '
+        "the other seeds haven't been run, and nothing is claimed of it. "
         "[Verdicts](../../concepts/laboratory.md#a-verdict) are explained with the method.\n\n"
         + _table(["experiment", "runs", "claim", "verdict"], ["---"] * 4, rows)
         + "\n"
