@@ -204,6 +204,28 @@ def test_a_stored_game_is_found_by_player_result_and_position(server: Server) ->
     assert found(position="startpos moves 9g9f") == set()
 
 
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("O'Brien", "o'brien"),
+        ("MÜLLER", "müller"),
+        ("ＧＰＳ将棋", "gps将棋"),
+        ("gps将棋", "ＧＰＳ"),
+        ("ｱﾏﾁｭｱ ﾀﾞﾝ", "アマチュア ダン"),
+        ("50%", "５０％"),
+    ],
+)
+def test_names_are_found_whatever_their_case_and_width(
+    server: Server, name: str, written: str
+) -> None:
+    for black in (name, "other"):
+        server.http.post("/api/games", json={"position": "startpos moves 2g2f", "black": black})
+    for key in ("q", "player"):
+        for text in (name, written):
+            answer = server.http.get("/api/games", params={key: text}).json()
+            assert [row["black"] for row in answer["games"]] == [name]
+
+
 def test_a_game_saved_with_its_record_is_exported_as_the_record_tells_it(server: Server) -> None:
     record = (
         "開始日時：2024/05/06 10:00:00\n棋戦：名人戦\n場所：羽田\n"

@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -209,6 +210,9 @@ class Library:
             self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._database.row_factory = sqlite3.Row
             self._database.text_factory = lambda data: data.decode(errors="replace")
+            self._database.create_function(
+                "folded", 1, lambda data: _folded(data.decode(errors="replace")), deterministic=True
+            )
             self._database.execute("PRAGMA busy_timeout=5000")
             self._database.execute("BEGIN")
             self._is_empty()  # before the first change
@@ -420,7 +424,8 @@ class Library:
         limit: int = 50,
     ) -> tuple[list[GameSummary], int]:
         """Return a page of the matching games, newest first, and their total number. `text` matches
-        players and title, `player` players; `position`: games that contain it.
+        players and title, `player` players, whatever their case and width; `position`: games that
+        contain it.
         """
         where: list[str] = ["1"]
         values: list[str | int] = []
@@ -430,9 +435,9 @@ class Library:
                 values.append(value)
         for columns, value in ((("black", "white"), player), (("black", "white", "title"), text)):
             if value:
-                like = "%" + _escaped(value) + "%"
-                where.append("(" + " OR ".join(f"{c} LIKE ? ESCAPE '~'" for c in columns) + ")")
-                values += [like] * len(columns)
+                tests = (f"INSTR(folded(CAST({column} AS BLOB)), ?)" for column in columns)
+                where.append(f"({' OR '.join(tests)})")
+                values += [_folded(value)] * len(columns)
         if position is not None:
             where.append("id IN (SELECT game FROM positions WHERE key=?)")
             values.append(_signed(position.key))
@@ -642,5 +647,6 @@ def _signed(key: int) -> int:
     return key - (1 << 64) if key >= 1 << 63 else key
 
 
-def _escaped(text: str) -> str:
-    return "".join(f"~{c}" if c in "%_~" else c for c in text)
+def _folded(text: str) -> str:
+    """The text without differences of case and of width (Ａ and A, ｱ and ア)."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
