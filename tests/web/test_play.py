@@ -440,3 +440,25 @@ def test_an_abandoned_game_without_a_move_leaves_the_library(tmp_path: Path) -> 
     with make_server(tmp_path) as client:  # the first server interrupted its games
         found = client.get("/api/games").json()["games"]
         assert [game["game"] for game in found] == games[:1]
+
+
+def test_every_game_is_stored_before_a_slow_engine_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C leaves a server a second: it mustn't wait for the engine of one game to end before it
+    stores the next game."""
+    close = SeatedPlayer.close
+    stored: list[list[str]] = []
+
+    def slow(player: SeatedPlayer) -> None:
+        with sqlite3.connect(tmp_path / "library" / "library.sqlite") as database:
+            stored.append([end for (end,) in database.execute("SELECT end FROM games")])
+        close(player)
+
+    monkeypatch.setattr(SeatedPlayer, "close", slow)
+    with make_server(tmp_path) as client, Server(client).page() as page:
+        for _ in range(3):
+            _, game = start(page, white={"kind": "engine", "player": "random"})
+            page.ask("game_move", "ok", game=game["game"], move="7g7f")
+        start(page)  # without a move: it leaves the library
+    assert stored == [["interrupted"] * 3] * 3

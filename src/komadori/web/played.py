@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
@@ -458,26 +458,24 @@ class PlayedGame:
         entry.winner = self._result.winner if self._result else "none"
         entry.end = self._result.reason if self._result else ""
 
-    async def close(self) -> None:
-        """Interrupt the game if it isn't over, and close the players.
-
-        An interrupted game without a move is removed from the library.
-        """
-        if self._is_closed:
-            return
-        self._is_closed = True
+    def interrupt(self) -> None:
+        """End the game if it isn't over, and store it; one without a move leaves the library."""
         is_unplayed = not self.is_over and not self._moves
         if not self.is_over:
             self._finish(GameResult(winner="none", reason="interrupted"))
             self._broadcast()
         self.save_again()
-        loop = asyncio.get_running_loop()
-        for seat in self._seats:
-            if seat.engine is not None:
-                await loop.run_in_executor(self._pool, seat.engine.close)
         if is_unplayed:
             with contextlib.suppress(RefusedError):  # deleted by a page
                 self._library.delete(self.number)
+
+    async def close(self) -> None:
+        """Interrupt the game if it isn't over, and close the players."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self.interrupt()
+        await _close_players(self._seats, self._pool)
 
 
 class Games:
@@ -575,8 +573,17 @@ class Games:
 
     async def close(self) -> None:
         games, self._games = list(self._games.values()), {}
-        for game in games:
-            await game.close()
+        for game in games:  # all of them before the first engine, which may take its time
+            game.interrupt()
+        await asyncio.gather(*(game.close() for game in games))
+
+
+async def _close_players(seats: Sequence[_Seat], pool: ThreadPoolExecutor) -> None:
+    """Close the engines, all at once and in the pool: each may take seconds to end."""
+    loop = asyncio.get_running_loop()
+    engines = [seat.engine for seat in seats if seat.engine is not None]
+    closing = [loop.run_in_executor(pool, engine.close) for engine in engines]
+    await asyncio.shield(asyncio.gather(*closing))
 
 
 def _time_control(clock: Clock) -> str:
