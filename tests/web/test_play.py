@@ -462,3 +462,27 @@ def test_every_game_is_stored_before_a_slow_engine_ends(
             page.ask("game_move", "ok", game=game["game"], move="7g7f")
         start(page)  # without a move: it leaves the library
     assert stored == [["interrupted"] * 3] * 3
+
+
+def test_closing_the_engine_of_a_refused_game_blocks_no_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = SeatedPlayer.close
+    is_closing, is_answered = threading.Event(), threading.Event()
+    waited: list[bool] = []
+
+    def slow(player: SeatedPlayer) -> None:
+        is_closing.set()
+        waited.append(is_answered.wait(5))
+        close(player)
+
+    monkeypatch.setattr(SeatedPlayer, "close", slow)
+    with make_server(tmp_path, players=["usi:false"]) as client, Server(client).page() as page:
+        ready, broken = ({"kind": "engine", "player": name} for name in ("random", "spec:1"))
+        request = page.send("game_start", black=ready, white=broken)
+        assert is_closing.wait(20)
+        with Server(client).page() as other:
+            other.ask("ping", "ok")
+        is_answered.set()
+        assert page.until("error", id=request)["code"] == "failed"
+    assert waited == [True]

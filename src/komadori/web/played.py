@@ -504,9 +504,7 @@ class Games:
                 seats.append(await self._seat(player))
             game = PlayedGame(request, (seats[0], seats[1]), self._library, self._pool)
         except BaseException:
-            for seat in seats:
-                if seat.engine is not None:
-                    seat.engine.close()
+            await _close_players(seats, self._pool)
             raise
         try:
             await game.begin()
