@@ -486,3 +486,32 @@ def test_closing_the_engine_of_a_refused_game_blocks_no_page(
         is_answered.set()
         assert page.until("error", id=request)["code"] == "failed"
     assert waited == [True]
+
+
+def test_games_that_are_starting_count_towards_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise requests sent at once start as many engines as they like."""
+    monkeypatch.setattr(played, "MAX_GAMES", 2)
+    may_start, seat = threading.Event(), Opponents.seat
+    monkeypatch.setattr(
+        Opponents, "seat", lambda *arguments: may_start.wait(20) and seat(*arguments)
+    )
+    with make_server(tmp_path) as client, Server(client).page() as page:
+        engine = {"kind": "engine", "player": "random"}
+        requests = [page.send("game_start", black=HUMAN, white=engine) for _ in range(3)]
+        ping = page.send("ping")
+        answers = [page.receive()]
+        while answers[-1]["id"] != ping:
+            answers.append(page.receive())
+        may_start.set()
+        assert [(a["id"], a["code"]) for a in answers[:-1]] == [(requests[2], "too_many")]
+        started = set()
+        while len(started) < 2:
+            answer = page.receive()
+            if answer["type"] == "game" and answer["id"] is not None:
+                started.add(answer["id"])
+        assert started == set(requests[:2])
+        may_start.clear()
+        refused = page.ask("game_start", "error", black=HUMAN, white=engine)
+        assert refused["code"] == "too_many"

@@ -167,6 +167,9 @@ def test_a_server_killed_during_an_analysis_loses_nothing(tmp_path: Path) -> Non
         for number, move in enumerate(["7g7f", "3c3d", "2g2f"], 2):
             send(page, type="game_move", id=number, game=game, move=move)
             until(page, "ok")
+        assert server.get(f"/api/games/{game}")["result"] is None
+        (listed,) = server.get("/api/games")["games"]
+        assert listed["end"] == ""
         send(page, type="study", id=9, games=[{"position": GAME}], nodes=400)
         found: list[dict[str, Any]] = []
         while len(found) < 10:
@@ -179,6 +182,8 @@ def test_a_server_killed_during_an_analysis_loses_nothing(tmp_path: Path) -> Non
     with running(tmp_path) as server:
         restored = server.get(f"/api/games/{game}")
         assert restored["moves"] == ["7g7f", "3c3d", "2g2f"]
+        assert restored["result"]["reason"] == "interrupted"
+        assert restored["summary"]["end"] == "interrupted"
         stored = server.get(f"/api/games/{studied}/study")
         by_ply = {result["ply"]: result for result in stored["found"]}
         assert all(by_ply[result["ply"]]["lines"] == result["lines"] for result in found)

@@ -195,7 +195,11 @@ def _library(api: APIRouter, hub: Hub) -> None:
             offset=offset,
             limit=limit,
         )
-        return shapes.GameList(games=found, total=total)
+        return shapes.GameList(games=[without_end(game) for game in found], total=total)
+
+    def without_end(game: shapes.GameSummary) -> shapes.GameSummary:
+        """The game; one that is being played, stored as interrupted, has no end yet."""
+        return game.model_copy(update={"end": ""}) if hub.games.is_running(game.game) else game
 
     @api.get("/openings", summary="Moves played from a position in the library's games")
     def openings(
@@ -236,9 +240,10 @@ def _library(api: APIRouter, hub: Hub) -> None:
     def get(game: GameNumber) -> shapes.StoredGame:
         entry = library.get(game)
         has_result = entry.winner != "none" or entry.end in _REASONS
+        has_result &= not hub.games.is_running(game)
         return shapes.StoredGame(
             **_analysis_of(entry),
-            summary=library.summary(game),
+            summary=without_end(library.summary(game)),
             version=entry.version,
             sfen=entry.sfen,
             moves=entry.moves,

@@ -49,6 +49,9 @@ MAX_GAMES = 100
 #: Seconds after which a game that no page watches is interrupted.
 ABANDONED_S = 60.0
 
+#: The result of a game that is given up by its pages or its server.
+INTERRUPTED = GameResult(winner="none", reason="interrupted")
+
 _log = logging.getLogger("komadori.web")
 
 _EVEN = Board(HANDICAPS["even"].sfen).sfen().rpartition(" ")[0]
@@ -118,6 +121,7 @@ class PlayedGame:
             source="played",
             black=seats[0].state.name,
             white=seats[1].state.name,
+            end=INTERRUPTED.reason,
             started=now(),
             headers={"time_control": _time_control(clock)} if clock else {},
         )
@@ -365,7 +369,7 @@ class PlayedGame:
             case "stop":
                 if not self.is_over:
                     self._stop_clock()
-                    self._finish(GameResult(winner="none", reason="interrupted"))
+                    self._finish(INTERRUPTED)
         self._broadcast()
 
     def _require_playing(self) -> None:
@@ -455,14 +459,14 @@ class PlayedGame:
         entry.moves = [move.usi() for move in self._board.moves]
         entry.times_ms = [move.time_ms for move in self._moves]
         entry.scores_cp = [move.score_cp for move in self._moves]
-        entry.winner = self._result.winner if self._result else "none"
-        entry.end = self._result.reason if self._result else ""
+        result = self._result or INTERRUPTED  # what it is if the server is killed
+        entry.winner, entry.end = result.winner, result.reason
 
     def interrupt(self) -> None:
         """End the game if it isn't over, and store it; one without a move leaves the library."""
         is_unplayed = not self.is_over and not self._moves
         if not self.is_over:
-            self._finish(GameResult(winner="none", reason="interrupted"))
+            self._finish(INTERRUPTED)
             self._broadcast()
         self.save_again()
         if is_unplayed:
@@ -486,10 +490,12 @@ class Games:
         self._opponents = opponents
         self._pool = pool
         self._games: dict[int, PlayedGame] = {}
+        #: Number of games whose players are being made.
+        self._starting = 0
 
     async def start(self, request: protocol.StartGame) -> PlayedGame:
         """Create and begin a game. Raises RefusedError."""
-        if len(self._games) >= MAX_GAMES:
+        if len(self._games) + self._starting >= MAX_GAMES:
             raise RefusedError("too_many", f"{MAX_GAMES} games are being played")
         start = start_sfen(read_position(request.position))
         for player in (request.black, request.white):
@@ -498,6 +504,16 @@ class Games:
         clock = request.clock
         if clock is not None and clock.byoyomi_ms and clock.increment_ms:
             raise RefusedError("not_possible", "a clock has byoyomi or an increment, not both")
+        self._starting += 1
+        try:
+            game = await self._begin(request)
+        finally:
+            self._starting -= 1
+        self._games[game.number] = game
+        return game
+
+    async def _begin(self, request: protocol.StartGame) -> PlayedGame:
+        """Make the players and begin the game. Raises RefusedError."""
         seats: list[_Seat] = []
         try:
             for player in (request.black, request.white):
@@ -513,7 +529,6 @@ class Games:
             if isinstance(error, EngineError):
                 raise RefusedError("failed", reason_of(error)) from error
             raise
-        self._games[game.number] = game
         return game
 
     async def _seat(self, player: Human | Opponent) -> _Seat:
