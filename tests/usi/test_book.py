@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -215,6 +217,58 @@ def test_the_command_makes_a_book_of_the_sample(tmp_path: Path) -> None:
     assert all(move.count >= 2 for move in book.moves(Board()))
     shown = CliRunner().invoke(command, ["show", str(path), "startpos"])
     assert shown.output.splitlines()[0].startswith(book.moves(Board())[0].usi)
+
+
+def many_positions() -> list[tuple[str, list[BookMove]]]:
+    """12,960 positions of two kings, sorted, each with a score of its own."""
+    found = []
+    for place, other in itertools.permutations(range(81), 2):
+        squares = ["1"] * 81
+        squares[place], squares[other] = "K", "k"
+        ranks = ["".join(squares[i : i + 9]) for i in range(0, 81, 9)]
+        board = "/".join(re.sub("1+", lambda ones: str(len(ones[0])), rank) for rank in ranks)
+        found += [f"{board} {turn} Pp" for turn in "bw"]
+    found.sort()
+    return [(f"{sfen} 1", [BookMove("P*5e", None, i, 0, 1)]) for i, sfen in enumerate(found)]
+
+
+def test_every_position_of_a_book_of_many_is_found(tmp_path: Path) -> None:
+    """The library checks the order of 10,000 positions, and looked up none in a longer book."""
+    entries = many_positions()
+    path = tmp_path / "large.db"
+    assert write_book(path, entries) == (12_960, 12_960)
+    book = Book(path)
+    for sfen, moves in [*entries[:20], *entries[::500], *entries[-20:]]:
+        entry = book._entry(sfen.removesuffix("1") + "7")
+        assert [row.score for row in entry.moves] == [moves[0].score_cp]
+    sfen, moves = next(e for e in entries if e[0].startswith("4k4/9/9/9/9/9/9/9/4K4 b"))
+    assert book.moves(Board(sfen)) == moves
+    assert book.moves(Board(flip_sfen(sfen))) == [
+        BookMove("P*5e", None, book._entry(flip_sfen(sfen)).moves[0].score, 0, 1)
+    ]
+    assert book.moves(Board()) == []
+    shown = CliRunner().invoke(command, ["show", str(path), "sfen", *sfen.split()])
+    assert (shown.exit_code, shown.output.split()[:2]) == (0, ["P*5e", "1"])
+
+
+def test_damage_in_a_book_of_many_positions_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "large.db"
+    entries = many_positions()
+    sfen = entries[6_000][0]
+    write_book(path, entries)
+    whole = path.read_bytes()
+    row = b"sfen " + sfen.encode() + b"\nP*5e none "
+    assert whole.count(row) == 1
+    path.write_bytes(whole.replace(row, row + b"x"))
+    with pytest.raises(BookError, match=r"large\.db: damaged: .*numeric field"):
+        Book(path)._entry(sfen)
+    path.write_bytes(whole + b"5i5h none 0 0 1\n" * 100_000)
+    with pytest.raises(BookError, match=r"large\.db: damaged: a position of more than"):
+        Book(path)._entry(entries[-1][0])
+    # Beyond the positions that are checked when a book is opened.
+    write_book(path, [*entries[:10_500], *reversed(entries[10_500:])])
+    with pytest.raises(BookError, match=r"large\.db: the positions aren't sorted by SFEN"):
+        Book(path)._entry(entries[-1][0])
 
 
 def test_an_answer_that_cannot_follow_is_left_out(tmp_path: Path) -> None:

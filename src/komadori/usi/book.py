@@ -11,10 +11,11 @@ import os
 import random
 import re
 import stat
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from komadori.atomic import atomic_writer
 from komadori.usi.models import places
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
 
 HEADER = "#YANEURAOU-DB2016 1.00"
 NO_BOOK = f"not a book: the first line isn't {HEADER}"
+UNSORTED = "the positions aren't sorted by SFEN, or one occurs twice (move numbers are ignored)"
 #: Messages of the library that advise its callers or speak of its features.
 REASONS = {
     "unsupported feature: unsupported DB2016 header": NO_BOOK,
-    "unsupported feature: DB2016 is not sorted; scan explicitly": (
-        "the positions aren't sorted by SFEN, or one occurs twice (move numbers are ignored)"
-    ),
+    "unsupported feature: DB2016 is not sorted; scan explicitly": UNSORTED,
 }
+#: Maximum length of one position in a book, in bytes.
+MAX_ENTRY = 1 << 20
 TEST_SFEN = "4k4/9/9/9/9/9/9/9/4K4 b - 1"
 
 
@@ -81,6 +83,10 @@ class Book:
             self._book = YaneuraOuBook.open(str(self.path))
         except ValueError as error:
             raise BookError(f"{path}: {_reason(error)}") from None
+        # The library checks the order of the first 10,000 positions, and looks nothing up in a book
+        # with more unless it reads all of it. Of such books it gets one position at a time.
+        checked = self._book.diagnostics()
+        self._is_large = checked.kind == "sorted" and checked.complete is False
         self._entry(TEST_SFEN)  # fails if the positions aren't sorted
 
     @classmethod
@@ -130,9 +136,84 @@ class Book:
     def _entry(self, sfen: str) -> Any:
         """Return the library's entry of a position, or None. Raises BookError."""
         try:
-            return self._book.lookup_sfen(sfen)
+            return self._large_entry(sfen) if self._is_large else self._book.lookup_sfen(sfen)
+        except BookError as error:
+            raise BookError(f"{self.path}: {error}") from None
         except (ValueError, OSError) as error:
             raise BookError(f"{self.path}: {_reason(error)}") from None
+
+    def _large_entry(self, sfen: str) -> Any:
+        """The same for a book that the library hasn't checked whole."""
+        from rsshogi.book import YaneuraOuBook
+
+        with self.path.open("rb") as file:
+            entry = find_entry(file, sfen)
+        if entry is None:
+            return None
+        try:
+            with tempfile.TemporaryDirectory(prefix="komadori-book-") as folder:
+                path = Path(folder) / "entry.db"
+                path.write_bytes(f"{HEADER}\n".encode() + entry)
+                return YaneuraOuBook.open(str(path)).lookup_sfen(sfen)
+        except OSError as error:
+            where = tempfile.gettempdir()
+            raise BookError(f"a temporary file in {where}: {error.strerror or error}") from None
+
+
+def find_entry(file: BinaryIO, sfen: str) -> bytes | None:
+    """Find a position in a sorted book by bisection; return its lines, or None.
+
+    The move number is ignored. Raises BookError if the positions read aren't sorted, and if one
+    has more than MAX_ENTRY bytes.
+    """
+    wanted = _key(b"sfen " + sfen.encode())
+    low, high = len(file.readline(MAX_ENTRY)), file.seek(0, os.SEEK_END)  # low: a line's start
+    below: bytes | None = None
+    above: bytes | None = None
+    while low < high:
+        middle = (low + high) // 2
+        file.seek(middle - 1)
+        file.readline(MAX_ENTRY)  # the rest of a line that begins before the middle
+        line = _next_position(file)
+        start = file.tell() - len(line)
+        if not line or start >= high:
+            high = middle
+            continue
+        key = _key(line)
+        if (below is not None and key <= below) or (above is not None and key >= above):
+            raise BookError(UNSORTED)
+        if key == wanted:
+            return line + _rows(file)
+        if key < wanted:
+            low, below = start + len(line), key
+        else:
+            high, above = middle, key
+    return None
+
+
+def _key(line: bytes) -> bytes:
+    """What a book is sorted by: of a line `sfen BOARD TURN HANDS PLY` the fields but the last."""
+    return b" ".join(line.split()[1:4])
+
+
+def _next_position(file: BinaryIO) -> bytes:
+    """Read on to the next line that names a position; return it, or nothing at the end."""
+    start = file.tell()
+    while line := file.readline(MAX_ENTRY):
+        if line.startswith(b"sfen "):
+            return line
+        if file.tell() - start > MAX_ENTRY:
+            raise BookError(f"damaged: a position of more than {MAX_ENTRY:,} bytes")
+    return b""
+
+
+def _rows(file: BinaryIO) -> bytes:
+    """Read the lines up to the next position."""
+    start = file.tell()
+    following = _next_position(file)
+    end = file.tell() - len(following)
+    file.seek(start)
+    return file.read(end - start)
 
 
 def _reason(error: Exception) -> str:
