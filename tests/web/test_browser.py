@@ -414,6 +414,22 @@ def test_an_analysis_is_followed_after_a_reload(visit: Open) -> None:
     assert other.locator(".summary").inner_text() == summary
 
 
+def test_a_saved_game_without_a_date_gets_none(visit: Open) -> None:
+    """The time of saving is the library's; in the record it would be the date of the game."""
+    page = visit("analyse")
+    open_record(page)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("menuitem", name="Save to the library").click()
+    page.wait_for_url(re.compile(r"#/analyse/\d+/11$"))
+    other = visit(page.url.split("#/")[1])  # a page that reads what is stored
+    expect(other.get_by_role("button", name=re.compile("^11 "))).to_be_visible()
+    with other.expect_download() as record:
+        other.keyboard.press("Control+s")
+    text = Path(record.value.path()).read_text(encoding="utf-8")
+    assert "先手：佐藤" in text
+    assert "日" not in text.partition("手数")[0]
+
+
 def test_the_mistakes_of_a_game_are_exercises_and_the_address_names_its_moves(visit: Open) -> None:
     page = visit("analyse")
     settings = {"engine": "alphabeta", "studyAlphaBetaNodes": 20_000}

@@ -8,9 +8,12 @@ import { applyHeaders, treeOf } from '../shogi/played';
 import type { GameTree } from '../shogi/tree';
 import { lacks } from '../shogi/whole';
 
+/** A time that the server has noted, unlike a date that a record has. */
+const IS_TIME = /^\d{4}-\d\d-\d\dT/;
+
 /** A date as records have it, in this place's time; other text unchanged. */
 export function dateOf(started: string): string {
-  const date = /^\d{4}-\d\d-\d\dT/.test(started) ? new Date(started) : undefined;
+  const date = IS_TIME.test(started) ? new Date(started) : undefined;
   if (!date || Number.isNaN(date.getTime())) return started;
   const two = (n: number) => String(n).padStart(2, '0');
   return `${date.getFullYear()}/${two(date.getMonth() + 1)}/${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
@@ -48,7 +51,9 @@ export async function loadGame(number: number): Promise<GameTree> {
     if (at && !at.comment) at.comment = comment;
   }
   applyRecorded(tree, { ...stored, winner: summary.winner, end: summary.end });
-  tree.headers = { black: summary.black, white: summary.white, date: dateOf(summary.started), ...tree.headers };
+  // Of games that weren't played here it may be the time of saving, which is no date of the game.
+  const date = summary.source === 'played' || !IS_TIME.test(summary.started) ? dateOf(summary.started) : '';
+  tree.headers = { black: summary.black, white: summary.white, ...(date && { date }), ...tree.headers };
   tree.name = summary.title;
   if (summary.is_studied) {
     const study = await get<StoredStudy>(`games/${number}/study`).catch(() => undefined);
