@@ -159,6 +159,11 @@ def test_a_name_that_no_file_can_have_is_one_of_no_file(line: str, here: Path) -
     assert all("no such file" in o.output or "does not exist" in o.output for o in found)
 
 
+def test_a_folder_is_no_model_to_import(here: Path) -> None:
+    (here / "folder").mkdir()
+    assert "folder is a folder; name an exported model" in run("import folder").output
+
+
 @pytest.mark.parametrize(
     "line",
     [

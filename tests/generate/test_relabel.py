@@ -452,6 +452,7 @@ def test_what_is_wrong_with_a_function_is_said_with_its_name(
         (MODEL, "--nodes 5", "--nodes is for engines"),
         (MODEL, "--multipv 8", "--multipv is for engines"),
         ("alphabeta", "--nodes 5 --playouts 3", "--playouts is for networks"),
+        ("alphabeta", "--playouts 3", "--playouts is for networks"),
         ("alphabeta", "--nodes 5 --least 0.1", "--least is for networks and functions"),
         ("python:math:sqrt", "--temperature 2", "--temperature is for networks"),
         ("alphabeta", "", "an engine needs either nodes or depth"),

@@ -162,11 +162,11 @@ def command(
     try:
         policy = labellers.PolicySettings(temperature, least, eval_coef)
         labeller_spec = LabellerSpec(spec, playouts or 0, policy, engine, network, threads or 0)
+        _refuse_unused(spec, labeller_spec.kind)
         if labeller_spec.kind == _ENGINE:
             EngineSettings(**engine)
     except labellers.LabelError as error:
         raise click.UsageError(str(error)) from error
-    _refuse_unused(spec, labeller_spec.kind)
     try:
         labeller = labeller_spec.make()
         try:

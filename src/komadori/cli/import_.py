@@ -104,7 +104,9 @@ def _find(source: Path) -> Path:
         from komadori.usi.models import find_model
 
         return Path(find_model("default"))
-    if not os.path.isfile(source):  # noqa: PTH113 (False for a name that no file can have)
+    if os.path.isdir(source):  # noqa: PTH112 (False for a name that no file can have)
+        raise click.UsageError(f"{source} is a folder; name an exported model or a checkpoint")
+    if not os.path.isfile(source):  # noqa: PTH113 (as above)
         raise click.UsageError(f"{source}: no such file")
     return source
 
