@@ -512,11 +512,17 @@ def test_int8_speed_is_added_to_the_records(toy, samples, tmp_path, monkeypatch)
     assert laboratory.tasks([toy], [1]) == []
 
 
-def test_commands_make_pages(tmp_path, monkeypatch):
+def _toy_folder(tmp_path, monkeypatch):
+    """The folder of experiments that has the toy alone, in the working directory."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "experiments"
     folder.mkdir()
     (folder / "toy.toml").write_text(TOY)
+    return folder
+
+
+def test_commands_make_pages(tmp_path, monkeypatch):
+    folder = _toy_folder(tmp_path, monkeypatch)
     common = ["--experiments", str(folder), "--results", "results"]
     runner = CliRunner()
     run = ["run", "toy", *common, "--positions", "300", "--width", "8", "--test-positions", "50"]
@@ -563,10 +569,7 @@ def test_commands_make_pages(tmp_path, monkeypatch):
 
 def test_further_seeds_are_counted_and_named(tmp_path, monkeypatch):
     """Runs of a variant with further seeds don't stand for those that other variants lack."""
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "experiments"
-    folder.mkdir()
-    (folder / "toy.toml").write_text(TOY)
+    folder = _toy_folder(tmp_path, monkeypatch)
     common = ["--experiments", str(folder), "--results", "results"]
     runner = CliRunner()
     size = ["--positions", "300", "--width", "8", "--test-positions", "50", "--device", "cpu"]

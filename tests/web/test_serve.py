@@ -130,27 +130,23 @@ def test_pages_that_vanish_print_nothing(tmp_path: Path) -> None:
     assert [line for line in output.splitlines() if line] == ["Ctrl-C ends it", "interrupted"]
 
 
-def test_clients_that_do_not_speak_http_print_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("request_text", "status"),
+    [
+        (b"\x16\x03\x01\x02\x00", b"400"),
+        (b"GET / HTTP/1.1\r\nHost: \xff\r\nA\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nHost: HOST\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", b"200"),
+    ],
+    ids=["TLS", "no HTTP", "HTTP/2"],
+)
+def test_clients_of_other_protocols_print_nothing(
+    tmp_path: Path, request_text: bytes, status: bytes
+) -> None:
     with running(tmp_path) as server:
         host, port = server.host.split(":")
-        for junk in (b"\x16\x03\x01\x02\x00", b"GET / HTTP/1.1\r\nHost: \xff\r\nA\r\n\r\n"):
-            with socket.create_connection((host, int(port)), timeout=10) as client:
-                client.sendall(junk)
-                assert client.recv(100).startswith(b"HTTP/1.1 400 ")
-        server.process.terminate()
-        server.process.wait(10)
-        assert server.process.stdout is not None
-        output = server.process.stdout.read()
-    assert [line for line in output.splitlines() if line] == ["Ctrl-C ends it", "terminated"]
-
-
-def test_a_client_that_asks_for_another_protocol_gets_the_page(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        host, port = server.host.split(":")
-        headers = f"Host: {server.host}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
         with socket.create_connection((host, int(port)), timeout=10) as client:
-            client.sendall(f"GET / HTTP/1.1\r\n{headers}\r\n".encode())
-            assert client.recv(100).startswith(b"HTTP/1.1 200 ")
+            client.sendall(request_text.replace(b"HOST", server.host.encode()))
+            assert client.recv(100).startswith(b"HTTP/1.1 %s " % status)
         server.process.terminate()
         server.process.wait(10)
         assert server.process.stdout is not None
