@@ -148,7 +148,7 @@ def test_an_onnx_file_is_measured_by_the_card_that_travels_in_it(run, folder, tm
     assert measured == [measured[0]] * len(measured)
 
 
-def test_an_onnx_file_of_a_family_of_ones_own_is_measured_anywhere(folder, tmp_path, monkeypatch):
+def test_an_onnx_file_of_a_custom_family_is_measured_anywhere(folder, tmp_path, monkeypatch):
     @dataclasses.dataclass(frozen=True)
     class OwnConfig(nets.ResNetConfig):
         pass
@@ -170,7 +170,7 @@ def test_an_onnx_file_of_a_family_of_ones_own_is_measured_anywhere(folder, tmp_p
     measured.append(invoke(evaluate, model, "--data", few, "--json").output)
     assert json.loads(measured[1]) == json.loads(measured[0])
     done = invoke(evaluate, out, "--data", few)
-    assert "unknown network family 'own'; a family of one's own is registered in" in done.output
+    assert "unknown network family 'own'; a custom family must be registered in" in done.output
 
 
 def test_train_on_visits_and_a_damaged_file(run, folder):

@@ -199,6 +199,8 @@ def play_match(
         if not isinstance(source, str) and not callable(source):
             expected = "a specification or a function that builds a player"
             raise not_expected(name, source, expected)
+    if names is not None and (isinstance(names, str) or len(names) != 2):
+        raise not_expected("names", names, "two names, A's and B's")
     pair_count = games // 2
     if openings is None:
         chosen = random_openings(pair_count, opening_plies, seed)
@@ -206,8 +208,6 @@ def play_match(
         chosen = choose(openings, pair_count, seed)
     sources = (a, b)
     check_players(conditions, sources, {opening.sfen for opening in chosen})
-    if names is not None and (isinstance(names, str) or len(names) != 2):
-        raise not_expected("names", names, "two names, A's and B's")
     labels = names or _names(sources)
     described = describe(conditions, sources, labels)
     result = MatchResult(labels, conditions, described, sprt=sprt)

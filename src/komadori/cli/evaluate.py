@@ -134,7 +134,7 @@ def _measure_onnx(model: Path, samples: Samples, batch_size: int, backend: str) 
     if card:
         net = card.get("net")
         if isinstance(net, dict) and str(net.get("family", "resnet")) not in nets.FAMILIES:
-            card["net"] = {"family": "resnet"}  # any: the card is read for its loss
+            card["net"] = {"family": "resnet"}  # a custom family: only the loss is needed
         loss = training.loss_config_of(nets.ModelCard.from_json(card, card_path))
 
     def predict(batch: training.Batch) -> tuple[Tensor, Tensor]:

@@ -151,7 +151,7 @@ def _name(name: str, model: str | None, player: str) -> str:
 
 def script(arguments: list[str]) -> str:
     """Return a POSIX shell script that starts this installation's engine."""
-    # CDPATH would lead `cd` elsewhere; -P: Python files beside the launcher are no modules.
+    # CDPATH would lead `cd` elsewhere; -P: Python files beside the launcher aren't imported.
     folder = f'export {LAUNCHER_FOLDER}="$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)"'
     words = [sys.executable, "-P", "-m", "komadori", "usi", *arguments]
     return f"#!/bin/sh\n{folder}\nexec {shlex.join(words)}\n"

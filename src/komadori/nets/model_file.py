@@ -89,8 +89,8 @@ class ModelCard:
             family = FAMILIES.get(net.pop("family"))
             if family is None:
                 raise ValueError(
-                    f"unknown network family {card['net']['family']!r}; a family of one's own is "
-                    "registered in each program that uses it (komadori.nets.register)"
+                    f"unknown network family {card['net']['family']!r}; a custom family must "
+                    "be registered in every program that uses it (komadori.nets.register)"
                 )
             for key, what, known in (
                 ("features", "feature table", FEATURES),
