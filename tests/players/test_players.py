@@ -161,6 +161,18 @@ def test_own_limits_keep_the_match_clock() -> None:
     assert effective_limits(None, given) is given
 
 
+@pytest.mark.parametrize("spec", ["random", "material", "policy:random:3", "one-ply:random:3"])
+def test_players_declare_a_win(spec: str) -> None:
+    """Random and material players did so under USI only, not over CSA."""
+    entered = Board("KRRBBGGG1/SSSSPPP2/9/9/9/9/9/9/8k b G4P 1")
+    player = make(spec)
+    try:
+        assert player.play(entered, GO).declares_win
+        assert not player.play(Board(), GO).declares_win
+    finally:
+        player.close()
+
+
 # ---------------------------------------------------------------------------- material
 
 

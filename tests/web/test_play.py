@@ -156,6 +156,8 @@ DECLARING = (
     "one-ply:random:3",
     "policy:random:3",
     "model:random:3?nodes=8",
+    "material",
+    "random?seed=2",
     f"usi:{shlex.join([sys.executable, '-m', 'komadori', 'usi'])}?nodes=100",
 )
 

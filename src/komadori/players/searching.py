@@ -243,12 +243,10 @@ class PlayerSearcher:
         board = self._board
         if board is None:
             raise RuntimeError("set_position comes before search")
-        if board.can_declare_win():
-            return SearchResult(best_move=None, declare_win=True)
-        if not board.legal_moves:
-            return SearchResult(best_move=None, resign=True)
         go = GoCommand(searchmoves=tuple(move.usi() for move in limits.searchmoves))
         decision = self._player.play(board, go)
+        if decision.declares_win:
+            return SearchResult(best_move=None, declare_win=True)
         if decision.move is None:
             return SearchResult(best_move=None, resign=True)
         info = Info(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from komadori.players.player import Decision, Named
+from komadori.rules.outcome import DECLARATION_POINTS
 from komadori.usi.protocol import GoCommand
 from komadori.wording import names_arguments
 
@@ -57,28 +59,49 @@ def allowed_moves(board: Board, go: GoCommand) -> list[Move]:
     return [move for move in moves if move.usi() in go.searchmoves] or moves
 
 
-@names_arguments
-class RandomPlayer(Named):
-    """Plays a random legal move, with uniform probability."""
+class SimplePlayer(Named, ABC):
+    """A player without a network: it declares a win where it can, and resigns without a move."""
 
-    def __init__(self, name: str = "random", seed: int | None = None) -> None:
+    def __init__(self, name: str, seed: int | None = None) -> None:
         self.name = name
         self._random = random.Random(seed)
+        self._points = DECLARATION_POINTS["27"]
+
+    def set_declaration(self, rule: str) -> None:
+        """Declare wins by a rule, a key of `rules.DECLARATION_POINTS`, from now on."""
+        self._points = DECLARATION_POINTS[rule]
 
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         if seed is not None:
             self._random.seed(seed)
 
     def play(self, board: Board, go: GoCommand) -> Decision:
+        if self._points[0] > 0 and board.can_declare_win(*self._points):
+            return Decision(declares_win=True)
         moves = allowed_moves(board, go)
-        return Decision(move=self._random.choice(moves)) if moves else Decision(resigns=True)
+        return self._choose(board, moves) if moves else Decision(resigns=True)
 
     def close(self) -> None:
         pass
 
+    @abstractmethod
+    def _choose(self, board: Board, moves: list[Move]) -> Decision:
+        """Choose among at least one move."""
+
 
 @names_arguments
-class MaterialPlayer(Named):
+class RandomPlayer(SimplePlayer):
+    """Plays a random legal move, with uniform probability."""
+
+    def __init__(self, name: str = "random", seed: int | None = None) -> None:
+        super().__init__(name, seed)
+
+    def _choose(self, board: Board, moves: list[Move]) -> Decision:
+        return Decision(move=self._random.choice(moves))
+
+
+@names_arguments
+class MaterialPlayer(SimplePlayer):
     """Looks one ply ahead and counts material.
 
     It plays a mate in one if there is one; otherwise the move with the best material after it,
@@ -86,17 +109,9 @@ class MaterialPlayer(Named):
     """
 
     def __init__(self, name: str = "material", seed: int | None = None) -> None:
-        self.name = name
-        self._random = random.Random(seed)
+        super().__init__(name, seed)
 
-    def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
-        if seed is not None:
-            self._random.seed(seed)
-
-    def play(self, board: Board, go: GoCommand) -> Decision:
-        moves = allowed_moves(board, go)
-        if not moves:
-            return Decision(resigns=True)
+    def _choose(self, board: Board, moves: list[Move]) -> Decision:
         mate = None if board.is_check() else board.mate_in_one()
         if mate is not None and mate in moves:
             return Decision(move=mate, mate_plies=1, pv=(mate.usi(),))
@@ -110,6 +125,3 @@ class MaterialPlayer(Named):
                 best.append(move)
         move = self._random.choice(best)
         return Decision(move=move, score_cp=material_cp(board) + best_gain, pv=(move.usi(),))
-
-    def close(self) -> None:
-        pass

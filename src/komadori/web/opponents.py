@@ -12,6 +12,7 @@ from komadori.arena.ratings import Rating
 from komadori.players import Decision, Player, PlayerSpec, PlayerSpecError
 from komadori.players.external import DECLARATION_OPTION, EnginePlayer
 from komadori.players.searching import LookPlayer, SearchPlayer
+from komadori.players.simple import SimplePlayer
 from komadori.rules import HANDICAPS, Board
 from komadori.search import OnePlySearcher, PolicySearcher, PuctSearcher, Searcher, StopEvent
 from komadori.usi import adapters
@@ -90,7 +91,10 @@ class SeatedPlayer:
         """Prepare for a game; `declaration`: its rule of declared wins."""
         with self._lock:
             self._player.new_game(None, draw_ply)
-            if isinstance(self._player, SearchPlayer | EnginePlayer) and not self._keeps_rule:
+            if (
+                isinstance(self._player, SearchPlayer | EnginePlayer | SimplePlayer)
+                and not self._keeps_rule
+            ):
                 self._player.set_declaration(declaration)
 
     def stop(self) -> None:
