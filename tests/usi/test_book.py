@@ -157,7 +157,7 @@ def test_a_file_that_is_no_book_is_named(tmp_path: Path, content: bytes, message
 def test_a_place_of_a_book_that_is_damaged_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.db"
     path.write_text(f"{HEADER}\nsfen {START}\n7g7f none x 0 1\n")
-    with pytest.raises(BookError, match=r"bad\.db: .*invalid"):
+    with pytest.raises(BookError, match=rf"bad\.db: damaged: invalid .*, in the position {START}"):
         Book(path).moves(Board())
     shown = CliRunner().invoke(command, ["show", str(path)])
     assert (shown.exit_code, "bad.db: " in shown.output) == (1, True)

@@ -32,6 +32,7 @@ REASONS = {
     "unsupported feature: unsupported DB2016 header": NO_BOOK,
     "unsupported feature: DB2016 is not sorted; scan explicitly": UNSORTED,
 }
+DAMAGED = "damaged: "
 #: Maximum length of one position in a book, in bytes.
 MAX_ENTRY = 1 << 20
 TEST_SFEN = "4k4/9/9/9/9/9/9/9/4K4 b - 1"
@@ -140,7 +141,9 @@ class Book:
         except BookError as error:
             raise BookError(f"{self.path}: {error}") from None
         except (ValueError, OSError) as error:
-            raise BookError(f"{self.path}: {_reason(error)}") from None
+            reason = _reason(error)
+            place = f", in the position {sfen}" if reason.startswith(DAMAGED) else ""
+            raise BookError(f"{self.path}: {reason}{place}") from None
 
     def _large_entry(self, sfen: str) -> Any:
         """The same for a book that the library hasn't checked whole."""
@@ -219,7 +222,8 @@ def _rows(file: BinaryIO) -> bytes:
 def _reason(error: Exception) -> str:
     """Why the library can't read a book, in words for users of the book, not of the library."""
     reason = str(error).rpartition("error: ")[2]
-    return REASONS.get(reason, f"damaged: {reason.removeprefix('invalid data: ')}")
+    plain = reason.removeprefix("invalid data: ").replace("DB2016 ", "")
+    return REASONS.get(reason, DAMAGED + plain)
 
 
 def flip_sfen(sfen: str) -> str:
