@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,23 @@ def test_files_are_found_beside_the_launcher_and_options_name_them_whole(
         assert engine.think(STARTPOS, [], GoCommand(nodes=10), 20.0).best.move
     with pytest.raises(EngineDiedError, match=f"looked for {re.escape(str(target.parent))}"):
         UsiEngine([str(target)], {"DNN_Model": "n.onnx"})
+
+
+def test_weights_are_found_beside_the_launcher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were found in the working directory only, which GUIs choose."""
+    monkeypatch.chdir(tmp_path)
+    target = tmp_path / "an engine" / "e.sh"
+    done = CliRunner().invoke(command, ["--player", "alphabeta", "--out", str(target)])
+    assert done.exit_code == 0, done.output
+    weights = resources.files("komadori").joinpath("data/nnue-k-p.bin").read_bytes()
+    target.with_name("nn.bin").write_bytes(weights)
+    with UsiEngine([str(target)], {"EvalFile": "nn.bin"}) as engine:
+        assert engine.think(STARTPOS, [], GoCommand(nodes=10), 20.0).best.move
+    Path("other.bin").write_bytes(weights)
+    with pytest.raises(EngineDiedError, match=f"looked for {re.escape(str(target.parent))}"):
+        UsiEngine([str(target)], {"EvalFile": "other.bin"})
 
 
 def test_the_shell_script_quotes_what_it_names() -> None:

@@ -69,11 +69,11 @@ def _check_loads(spec: PlayerSpec) -> None:
 
 
 def _check_alphabeta_files(spec: PlayerSpec) -> None:
-    from komadori.players.searching import options_of
+    from komadori.players.searching import long_names, options_of
 
     chosen = options_of(spec).group(EvaluationOptions)
     if chosen.weights and not Path(chosen.weights).exists():
-        raise PlayerSpecError(f"no weights {chosen.weights}")
+        raise PlayerSpecError(f"no weights {long_names(spec).get('EvalFile', chosen.weights)}")
     needs_weights = EVALUATIONS[chosen.evaluation] is None and chosen.evaluation != "material"
     if needs_weights and not chosen.weights:
         raise PlayerSpecError(

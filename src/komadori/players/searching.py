@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -287,14 +288,16 @@ def options_of(spec: PlayerSpec) -> OptionTable:
         options.set("DNN_Model", _resolve_path(spec.argument))
     if spec.kind == "policy":
         _temperature(spec)
-    own = _long_names(spec)
+    own = long_names(spec)
     if spec.kind == "alphabeta" and "PolicyModel" in own:
         own["PolicyModel"] = _resolve_path(own["PolicyModel"])
+    if own.get("EvalFile"):
+        own["EvalFile"] = os.path.abspath(own["EvalFile"])  # noqa: PTH100 - as typed, with links
     _preset(options, spec.kind, own)
     return options
 
 
-def _long_names(spec: PlayerSpec) -> dict[str, str]:
+def long_names(spec: PlayerSpec) -> dict[str, str]:
     """Return the searcher's own options by their USI names."""
     short = SEARCHERS[spec.kind].short
     return {
@@ -322,7 +325,7 @@ def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
         spec.name,
         spec.limits,
         on_close,
-        _sets_draw_ply(options, _long_names(spec)),
+        _sets_draw_ply(options, long_names(spec)),
         ChangingOptions("alphabeta", searcher, options),
     )
 
@@ -339,7 +342,7 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
             spec.name,
             spec.limits,
             evaluator.close,
-            _sets_draw_ply(options, _long_names(spec)),
+            _sets_draw_ply(options, long_names(spec)),
             ChangingOptions("model", searcher, options),
         )
 

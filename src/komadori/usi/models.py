@@ -145,6 +145,19 @@ def find_model(name: str, *, is_typed: bool = False) -> str:
     raise ModelNotFoundError(f"{source}no model {named}: looked for {where}")
 
 
+def find_weights(name: str) -> str:
+    """Return the full path of an evaluation's weights; a relative name is looked up as models are.
+
+    Raises ModelNotFoundError.
+    """
+    candidates = places(name)
+    for candidate in candidates:
+        if os.path.exists(candidate):  # noqa: PTH110 - of a folder that can't be read, False
+            return str(candidate)
+    where = ", ".join(str(candidate) for candidate in candidates)
+    raise ModelNotFoundError(f"no weights {name}: looked for {where}")
+
+
 def defaults_file(model: Path) -> Path | None:
     """Return the .ini beside a model: NAME.onnx.ini, as for dlshogi, or NAME.ini."""
     for path in (model.with_name(f"{model.name}.ini"), model.with_suffix(".ini")):

@@ -170,8 +170,8 @@ SEARCH_OPTIONS = (
 ALPHABETA_OPTIONS = (
     combo("Eval", "nnue", ("material", "two-piece", "kpp", "nnue"), "evaluation function",
           Scope.BUILD, "evaluation"),
-    filename("EvalFile", "weights of the evaluation; empty: the bundled ones", Scope.BUILD,
-             "weights"),
+    filename("EvalFile", "weights of the evaluation, looked up like models; empty: the bundled "
+             "ones", Scope.BUILD, "weights"),
     filename("PolicyModel", "network that [orders the moves]"
              "(alphabeta.md#ordered-by-a-policy-network)", Scope.BUILD, "policy_model"),
     spin("Policy_Depth", 8, 1, 200, "minimum remaining depth for evaluating the policy network",

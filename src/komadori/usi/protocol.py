@@ -134,6 +134,7 @@ _GO_NUMBERS = {
 _CLOCKS = ("btime", "wtime", "byoyomi", "binc", "winc")
 _GO_WORDS = {*_GO_NUMBERS, "infinite", "ponder", "mate", "searchmoves"}
 
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z")
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 #: Upper limit of numbers in `go`: 30 years in milliseconds.
@@ -413,10 +414,12 @@ class OptionLine:
         value = "" if value == "<empty>" else value
         problem = ""
         if self.kind == "spin":
-            if not _NUMBER.match(value):
+            if not _INTEGER.match(value):
                 problem = f"{quote(value)} isn't an integer"
             elif self.min is not None and self.max is not None:
-                if self.min <= int(value) <= self.max:
+                if not _NUMBER.match(value):  # too long for any option
+                    problem = f"{quote(value)} isn't between {self.min} and {self.max}"
+                elif self.min <= int(value) <= self.max:
                     value = str(int(value))
                 else:
                     problem = f"{value} isn't between {self.min} and {self.max}"
