@@ -171,3 +171,12 @@ def test_an_export_keeps_the_card_of_its_source(model, options):
     assert refused.exit_code == 2
     assert f"{model / 'model.json'} is an input; writing there would destroy it" in refused.output
     assert (model / "model.json").read_bytes() == before
+
+
+def test_an_onnx_file_does_not_replace_an_int8_model(model, tmp_path):
+    old = tmp_path / "m.xml"
+    old.write_text('<?xml version="1.0"?><net name="m"/>')
+    refused = CliRunner().invoke(group, ["export", str(model), "-o", str(old)])
+    assert refused.exit_code == 2
+    assert f"{old}: NAME.xml is an int8 model, an OpenVINO IR; give --int8" in refused.output
+    assert old.read_text().startswith("<?xml")

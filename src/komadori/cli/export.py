@@ -92,6 +92,8 @@ def command(
             raise click.UsageError(f"{source} is an ONNX file already; --int8 quantises it")
         raise click.UsageError(f"{source} is a file; SOURCE is a run or a checkpoint, both folders")
     output = output or Path(f"{stem}.onnx")
+    if output.suffix == ".xml":
+        raise click.UsageError(f"{output}: NAME.xml is an int8 model, an OpenVINO IR; give --int8")
     check_outputs(_kinds(output, ".json"), _inputs(source, ()), force=force)
     with exclusive(output):
         _export_onnx(source, output, name)
