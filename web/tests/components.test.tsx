@@ -12,7 +12,7 @@ import { Paper } from '../src/analyse/Paper';
 import { keptResult } from '../src/analyse/recorded';
 import { saveReport } from '../src/analyse/report';
 import { analysedComment, saveRecord } from '../src/analyse/save';
-import { followPosition, game, isSearching, node, noteScore, openGames, play, preview, scored } from '../src/analyse/state';
+import { edited, followPosition, game, hasUnsaved, isSearching, node, noteScore, openGames, play, preview, scored } from '../src/analyse/state';
 import { scoreText, statesResult } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
@@ -413,6 +413,33 @@ test('saved KIF and KI2 files name their encoding and read back as the same game
   openGames([reads[0]]);
   await saveRecord('kif');
   expect(await blobs[2].text()).toBe(kif);
+  vi.restoreAllMocks();
+});
+
+test('a file that leaves out a part of the game says so, and the game stays unsaved', async () => {
+  const text = '手合割：平手\n   1 ７六歩(77)\n';
+  const withVariation = `${text}   2 ３四歩(33)\n\n変化：2手\n   2 ８四歩(83)\n`;
+  const cases = [
+    [withVariation, 'csa', 'CSA has no variations: the file holds the main line only'],
+    [withVariation, 'usi', 'USI has no variations: the file holds the main line only'],
+    [withVariation, 'ki2', ''],
+    [`${text}*角道\n`, 'usi', 'USI has moves only: the file holds the main line without names, comments and result'],
+    [`${text}*角道\n`, 'csa', ''],
+    [text, 'usi', ''],
+  ] as const;
+  vi.spyOn(URL, 'createObjectURL').mockReturnValue('blob:x');
+  for (const [record, format, told] of cases) {
+    openGames(await readFiles([new File([record], 'a.kif')]));
+    edited();
+    const notices = await mount(Notices);
+    await act(() => notices.querySelectorAll<HTMLElement>('.notice').forEach(n => n.click()));
+    expect(hasUnsaved()).toBe(true);
+    await act(() => saveRecord(format));
+    expect(hasUnsaved()).toBe(!!told);
+    expect(notices.querySelector('.notice.bad')?.textContent ?? '').toBe(told);
+    await act(() => saveRecord('kif'));
+    expect(hasUnsaved()).toBe(false);
+  }
   vi.restoreAllMocks();
 });
 

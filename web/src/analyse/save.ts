@@ -1,11 +1,11 @@
 // Saves a game as a record, an image or an animation.
 import { signal } from '@preact/signals';
 import type { csaLine, Format } from '../shogi/records';
-import { t } from '../i18n';
+import { t, type Key } from '../i18n';
 import { lossOf, gradeOf } from '../shogi/grades';
 import { lineOf } from '../shogi/notation';
 import { turnOf } from '../shogi/position';
-import { ownComment, type GameTree, type Node } from '../shogi/tree';
+import { ownComment, variations, type GameTree, type Node } from '../shogi/tree';
 import { notify } from '../ui/notices';
 import { game, line, node, orientation, saved } from './state';
 import { lineText, nodeText, UNKNOWN_LENGTH } from './words';
@@ -84,11 +84,22 @@ export const recordText = (format: Format): Promise<string> => treeText(game.val
 const encodingOf = (format: Format): string =>
   format === 'kif' || format === 'ki2' ? `#${format.toUpperCase()} version=2.0 encoding=UTF-8\n` : '';
 
+/** The text that says what a format leaves out of a game; undefined if it holds it all. */
+function leftOut(tree: GameTree, format: Format): Key | undefined {
+  if (format !== 'csa' && format !== 'usi') return undefined;
+  const nodes = [...tree.nodes()];
+  const isTold = format === 'usi' && (nodes.some(ownComment) || !!tree.ending || Object.values(tree.headers).some(Boolean));
+  if (isTold) return 'save.movesOnly';
+  return nodes.some(n => variations(n).length > 0) ? 'save.mainLineOnly' : undefined;
+}
+
 export async function saveRecord(format: Format): Promise<void> {
   const tree = game.value;
   const text = await recordText(format);
   download(fileName(format), encodingOf(format) + text);
-  saved(tree);
+  const missing = leftOut(tree, format);
+  if (missing) notify(t(missing, { format: format.toUpperCase() }), 'bad');
+  else saved(tree);
 }
 
 export async function copyText(text: string): Promise<void> {

@@ -153,6 +153,8 @@ export const en = {
   'save.ki2': 'KI2',
   'save.jkf': 'JKF',
   'save.usi': 'USI',
+  'save.mainLineOnly': '{format} has no variations: the file holds the main line only',
+  'save.movesOnly': '{format} has moves only: the file holds the main line without names, comments and result',
   'save.png': 'Board image (PNG)',
   'save.gif': 'Animated game (GIF)',
   'save.report': 'Report (HTML file)',

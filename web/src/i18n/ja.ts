@@ -155,6 +155,8 @@ export const ja: Record<keyof typeof en, string> = {
   'save.ki2': 'KI2',
   'save.jkf': 'JKF',
   'save.usi': 'USI',
+  'save.mainLineOnly': '{format}には変化手順を書けないため、本譜だけを保存しました',
+  'save.movesOnly': '{format}には指し手しか書けないため、対局者名・コメント・結果を除いた本譜だけを保存しました',
   'save.png': '盤面の画像（PNG）',
   'save.gif': '棋譜の動画（GIF）',
   'save.report': 'レポート（HTMLファイル）',
