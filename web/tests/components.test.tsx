@@ -3,6 +3,7 @@ import { h } from 'preact';
 import { act } from 'preact/test-utils';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { answer, button, click, mount, sent, serve, WELCOME } from './page';
+import { GameTabs } from '../src/analyse/Games';
 import { Lines } from '../src/analyse/Lines';
 import { Mistakes, Summary } from '../src/analyse/Mistakes';
 import { CommentBox, MoveList } from '../src/analyse/Moves';
@@ -12,7 +13,7 @@ import { Paper } from '../src/analyse/Paper';
 import { keptResult } from '../src/analyse/recorded';
 import { saveReport } from '../src/analyse/report';
 import { analysedComment, saveRecord } from '../src/analyse/save';
-import { edited, followPosition, game, hasUnsaved, isSearching, node, noteScore, openGames, play, preview, scored } from '../src/analyse/state';
+import { addGames, edited, followPosition, game, games, hasUnsaved, isSearching, node, noteScore, openGames, play, preview, scored } from '../src/analyse/state';
 import { scoreText, statesResult } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
@@ -441,6 +442,29 @@ test('a file that leaves out a part of the game says so, and the game stays unsa
     expect(hasUnsaved()).toBe(false);
   }
   vi.restoreAllMocks();
+});
+
+test('a game with changes is closed only after a question, and not replaced', async () => {
+  openGames([new GameTree()]);
+  game.value.root.comment = 'mine';
+  edited();
+  addGames([new GameTree()]);
+  expect(games.value.length).toBe(2);
+  const tabs = await mount(GameTabs);
+  const close = (index: number) => act(() => tabs.querySelectorAll<HTMLElement>('li > .button')[index].click());
+  const asked = vi.fn(() => false);
+  vi.stubGlobal('confirm', asked);
+  await close(0);
+  expect(games.value[0].root.comment).toBe('mine');
+  asked.mockReturnValue(true);
+  await close(0);
+  expect(games.value.length).toBe(1);
+  expect(asked).toHaveBeenCalledTimes(2);
+  await act(() => openGames([new GameTree(), new GameTree()]));
+  await close(1); // without changes
+  expect(games.value.length).toBe(1);
+  expect(asked).toHaveBeenCalledTimes(2);
+  vi.unstubAllGlobals();
 });
 
 test('the report of a game that was analysed before', async () => {

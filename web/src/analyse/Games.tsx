@@ -5,7 +5,7 @@ import { sideText } from '../shogi/handicaps';
 import { mistakes } from '../shogi/grades';
 import type { GameTree, Headers } from '../shogi/tree';
 import { Button, Dialog, Progress } from '../ui/parts';
-import { closeGame, edited, game, gameIndex, games, scored, selectGame, version } from './state';
+import { closeGame, edited, game, gameIndex, games, hasUnsaved, scored, selectGame, version } from './state';
 import { isStudying, startStudy, statuses, stopStudy, study, studyable } from './study';
 
 export const titleOf = (tree: GameTree): string => {
@@ -48,7 +48,7 @@ export function GameTabs() {
                   {status && status.done < status.total ? percent(status.done / status.total) : status ? t('mistakes.n', { n }) : t('plies.n', { n: tree.mainLine().length - 1 })}
                 </small>
               </button>
-              <Button icon="close" label={`${t('close')}: ${titleOf(tree)}`} onClick={() => closeGame(i)} />
+              <Button icon="close" label={`${t('close')}: ${titleOf(tree)}`} onClick={() => (!hasUnsaved([tree]) || confirm(t('game.confirmClose'))) && closeGame(i)} />
             </li>
           );
         })}

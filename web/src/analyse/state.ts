@@ -122,7 +122,7 @@ export function saved(tree: GameTree): void {
   unsaved.delete(tree);
 }
 
-export const hasUnsaved = (): boolean => games.value.some(tree => unsaved.has(tree));
+export const hasUnsaved = (trees = games.value): boolean => trees.some(tree => unsaved.has(tree));
 
 /** Plays a move in the current position. */
 export function play(usi: string): void {
@@ -170,7 +170,7 @@ export function openGames(opened: GameTree[], index = 0): void {
 }
 
 export function addGames(opened: GameTree[]): void {
-  const isBlank = games.value.length === 1 && !games.value[0].root.children.length && games.value[0].initialSfen === START;
+  const isBlank = games.value.length === 1 && !games.value[0].root.children.length && games.value[0].initialSfen === START && !hasUnsaved();
   if (isBlank) openGames(opened);
   else {
     const first = games.value.length;

@@ -76,6 +76,7 @@ export const en = {
   games: 'Games',
   'games.n': '{n} games',
   'games.n.one': '1 game',
+  'game.confirmClose': 'Close this game without saving its changes?',
   'game.unnamed': 'Game',
   player: 'Player',
   headers: 'Players and event',

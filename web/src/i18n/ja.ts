@@ -78,6 +78,7 @@ export const ja: Record<keyof typeof en, string> = {
   games: '棋譜一覧',
   'games.n': '{n}局',
   'games.n.one': '1局',
+  'game.confirmClose': '変更を保存せずにこの棋譜を閉じますか？',
   'game.unnamed': '棋譜',
   player: '対局者',
   headers: '対局者と棋戦',
