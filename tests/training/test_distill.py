@@ -123,7 +123,7 @@ def test_a_run_learns_its_teachers_moves_and_resumes(tmp_path):
 def test_a_teacher_has_the_features_and_labels_of_the_run(tmp_path):
     start = training.save_untrained(make_config(), tmp_path / "start", ToyEncoder())
     config = make_config(model={"labels": "1134"}, loss={"distill_from": str(start)})
-    with pytest.raises(ConfigError, match=r"loss\.distill_from.*its labels is 2187, not 1134"):
+    with pytest.raises(ConfigError, match=r"loss\.distill_from.*its labels: 2187, not 1134"):
         training.train(config, make_samples(), None, tmp_path / "run", encoder=ToyEncoder())
     config = make_config(loss={"distill_from": str(tmp_path / "nothing")})
     with pytest.raises(training.CheckpointError, match=r"loss\.distill_from: .*nothing"):

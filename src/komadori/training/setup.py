@@ -197,7 +197,7 @@ def _check_tables(config: Config, card: ModelCard, setting: str) -> None:
     for what in ("features", "labels"):
         own, other = getattr(config.model, what), getattr(card, what)
         if own != other:
-            raise ConfigError(f"{setting}: its {what} is {other}, not {own}")
+            raise ConfigError(f"{setting}: its {what}: {other}, not {own}")
 
 
 def _teacher(config: Config, compute: Compute) -> Teacher | None:
