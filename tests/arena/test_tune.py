@@ -35,6 +35,7 @@ from komadori.cli import tune as tune_command
 from komadori.cli._group import group
 from komadori.cli.game_options import as_options, parse_clock, with_conditions
 from komadori.cli.tune import EXAMPLE
+from komadori.players import PlayerSpec
 from komadori.search.alphabeta import CONSTANTS
 from komadori.usi.client import EngineError
 
@@ -157,6 +158,22 @@ def test_an_engine_is_tuned_by_games_and_resumes(engine: str, tmp_path: Path) ->
     assert len(data["parameters"][0]["path"]) == 61
     with pytest.raises(MatchStoreError, match=r"another tuning: parameters \(Skill\), start: 50 "):
         tune(engine, skill(60, start=40), out)
+
+
+@pytest.mark.parametrize(
+    ("player", "expected"),
+    [
+        ("usi:a", "usi:a?Skill=50&Idle=5"),
+        ("usi:a?", "usi:a?Skill=50&Idle=5"),
+        ("usi:a?Skill=70&Tag=b%26c d", "usi:a?Tag=b%26c d&Skill=50&Idle=5"),
+        ("usi:a what? -b", "usi:a what? -b?Skill=50&Idle=5"),
+    ],
+)
+def test_the_tuned_values_replace_those_of_the_specification(player: str, expected: str) -> None:
+    config = skill(2)
+    tuned = Tuning(player, config, Spsa(config.parameters, 2)).specification()
+    assert tuned == expected
+    assert PlayerSpec.parse(tuned).own_options.items() >= {"Skill": "50", "Idle": "5"}.items()
 
 
 def test_both_sides_play_against_an_opponent(engine: str, tmp_path: Path) -> None:

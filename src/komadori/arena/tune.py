@@ -27,6 +27,7 @@ from komadori.arena.spsa import LARGEST, Parameter, Spsa, Trial
 from komadori.arena.workers import Job, WorkerError, run_jobs, tunable
 from komadori.atomic import write_text
 from komadori.players import PlayerSpec
+from komadori.players.spec import with_options
 from komadori.search.defaults import MAX_GAMES
 from komadori.typed_settings import read_toml
 from komadori.wording import counted, plain_number
@@ -210,8 +211,7 @@ class Tuning:
 
     def specification(self) -> str:
         """Return the player's specification with the current values."""
-        options = "&".join(f"{name}={value}" for name, value in self.best().items())
-        return f"{self.player}{'&' if '?' in self.player else '?'}{options}"
+        return with_options(self.player, self.best())
 
 
 def _nearest(parameter: Parameter, value: float) -> str:

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
@@ -76,6 +77,15 @@ _PROGRAM_HEADS = (b"\x7fELF", b"#!", b"MZ")
 def option_value(text: object) -> str:
     """Escape a value, such as a path, for the option part of a specification."""
     return re.sub(r"[%&?]", lambda found: f"%{ord(found[0]):02X}", str(text))
+
+
+def with_options(text: str, values: Mapping[str, str]) -> str:
+    """Return a specification with some options set to other values."""
+    match = _OPTIONS.match(text.strip())
+    head, pairs = (match[1], match[2].split("&")) if match else (text.strip().removesuffix("?"), [])
+    kept = [pair for pair in pairs if unquote(pair.split("=", 1)[0]) not in values]
+    changed = [f"{option_value(name)}={option_value(value)}" for name, value in values.items()]
+    return f"{head}?{'&'.join(kept + changed)}"
 
 
 def _program_name(command: str) -> str:
