@@ -83,6 +83,8 @@ def test_an_engine_is_named_by_its_program(command: str) -> None:
         (f"alphabeta?nodes={10**18}", "nodes=1000000000000000000 is too large"),
         ("random?nodes=-1", "random: nodes=-1 is negative"),
         ("random?seed=1&name=a&seed=2", "random: seed is given twice"),
+        ("alphabeta?hash=4&USI_Hash=8", "alphabeta: USI_Hash is given twice"),
+        ("model:uniform?Threads=1&UCT_Threads=2", "model: UCT_Threads is given twice"),
         ("alphabeta?nodes=0", "alphabeta: nodes is 0, at least 1 is needed"),
         ("model:uniform?depth=0", "model: depth is 0, at least 1 is needed"),
         ("usi:engine?movetime=0", "usi: movetime is 0, at least 1 is needed"),

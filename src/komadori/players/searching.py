@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -289,6 +290,9 @@ def options_of(spec: PlayerSpec) -> OptionTable:
     if spec.kind == "policy":
         _temperature(spec)
     own = long_names(spec)
+    given = Counter(options.canonical(name) for name in own)
+    if twice := ", ".join(name for name, times in given.items() if times > 1):
+        raise PlayerSpecError(f"{spec.kind}: {twice} is given twice")
     if spec.kind == "alphabeta" and "PolicyModel" in own:
         own["PolicyModel"] = _resolve_path(own["PolicyModel"])
     if own.get("EvalFile"):
@@ -298,13 +302,17 @@ def options_of(spec: PlayerSpec) -> OptionTable:
 
 
 def long_names(spec: PlayerSpec) -> dict[str, str]:
-    """Return the searcher's own options by their USI names."""
+    """Return the searcher's own options by their USI names. Raises PlayerSpecError."""
     short = SEARCHERS[spec.kind].short
-    return {
-        short.get(name, name): value
-        for name, value in spec.own_options.items()
-        if (spec.kind, name) != ("policy", "temperature")
-    }
+    own: dict[str, str] = {}
+    for name, value in spec.own_options.items():
+        if (spec.kind, name) == ("policy", "temperature"):
+            continue
+        long = short.get(name, name)
+        if long in own:
+            raise PlayerSpecError(f"{spec.kind}: {long} is given twice")
+        own[long] = value
+    return own
 
 
 def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
