@@ -615,6 +615,13 @@ class Careless(Script):
         return decision
 
 
+class Worded(Script):
+    """Answers with the text of a move."""
+
+    def play(self, board: Board, go: GoCommand) -> Decision:
+        return Decision(move="7g7f")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("names", ["ab", ("a",), ("a", "b", "c")])
 def test_names_are_two(names: Any) -> None:
     with pytest.raises(TypeError, match=r"^names: expected two names, A's and B's, got "):
@@ -631,6 +638,10 @@ def test_what_a_player_of_ones_own_does_wrong_is_named() -> None:
         played(Careless(answers_move=False))
     with pytest.raises(TypeError, match="function that builds a player, got Scr"):
         arena.play_match(Script("7g7f"), "random", games=2)
+    with pytest.raises(TypeError, match=r"^Worded\.play: move: expected Move, got str$"):
+        played(Worded())
+    with pytest.raises(TypeError, match=r"^int is no player: name, new_game, play, close missing$"):
+        arena.play_match(lambda: 3, "random", games=2)  # type: ignore[arg-type, return-value]
 
 
 class Scored(Script):

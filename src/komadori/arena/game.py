@@ -301,12 +301,15 @@ def _play(
 
 
 def _check_answer(player: Player, decision: Decision, board: Board, plies: int) -> None:
-    """Raise TypeError for an answer that isn't a Decision, ValueError if the player changed the
-    board, whose ply was `plies`."""
+    """Raise TypeError for an answer that isn't a Decision or whose move isn't a Move, ValueError if
+    the player changed the board, whose ply was `plies`."""
     from komadori.players import Decision
+    from komadori.rules import Move
 
     name = f"{type(player).__name__}.play"
     check_type(name, decision, Decision)
+    if decision.move is not None:
+        check_type(f"{name}: move", decision.move, Move)
     if board.ply != plies:
         raise ValueError(f"{name} changed the board; play its moves on board.copy()")
 

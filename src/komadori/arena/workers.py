@@ -155,7 +155,8 @@ class GameRunner:
         player = self._players[i]
         if player is None:
             source = self._sources[i]
-            player = self._players[i] = make(source) if isinstance(source, str) else source()
+            player = make(source) if isinstance(source, str) else _built(source)
+            self._players[i] = player
         return player
 
     def play(self, job: Job, conditions: Conditions) -> GameRecord:
@@ -179,6 +180,15 @@ class GameRunner:
             for i in range(2):
                 self._close_player(i)
         return record
+
+
+def _built(function: Callable[[], Player]) -> Player:
+    """Return the player that a function builds. Raises TypeError for anything else."""
+    player = function()
+    needed = ("name", "new_game", "play", "close")
+    if missing := ", ".join(name for name in needed if not hasattr(player, name)):
+        raise TypeError(f"{type(player).__name__} is no player: {missing} missing")
+    return player
 
 
 def tunable(player: Player) -> Tunable:
