@@ -98,6 +98,15 @@ def test_limits_an_engine_cannot_keep_are_refused(name: str, go: GoCommand, star
         start(name).think(STARTPOS, [], go, 5.0)
 
 
+def test_gnushogis_book_is_on_or_off() -> None:
+    if adapters.program("gnushogi") is None:
+        pytest.skip("gnushogi isn't installed")
+    with pytest.raises(
+        EngineError, match=r"^gnushogi: option book: 'maybe' is neither true nor false$"
+    ):
+        adapters.start("gnushogi", {"book": "maybe"})
+
+
 def test_gnushogi_keeps_to_the_start_position(start: Start) -> None:
     with pytest.raises(EngineError, match="start position"):
         start("gnushogi").think("8k/9/9/9/9/9/9/9/K8 b - 1", [], GoCommand(depth=1), 5.0)

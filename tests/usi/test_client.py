@@ -105,6 +105,12 @@ def test_unknown_options_are_an_error_that_lists_the_known(toy: list[str]) -> No
         UsiEngine(toy, {"Dept": "3"})
 
 
+def test_an_engine_without_options_is_said_to_have_none() -> None:
+    code = "print('usiok', flush=True); input(); input()"
+    with pytest.raises(EngineError, match=r" has no option Depth; it has: none$"):
+        UsiEngine([sys.executable, "-c", code], {"Depth": "3"})
+
+
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
     [

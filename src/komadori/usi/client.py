@@ -493,7 +493,7 @@ class UsiEngine(OneAtATime):
         return option
 
     def _unknown_option(self, name: str) -> EngineError:
-        known = ", ".join(sorted(self.declared))
+        known = ", ".join(sorted(self.declared)) or "none"
         return EngineError(f"{self.name} has no option {name}; it has: {known}")
 
     @one_at_a_time

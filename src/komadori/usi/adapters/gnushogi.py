@@ -39,7 +39,10 @@ class GnuShogi:
     def __init__(self, command: Sequence[str], options: Mapping[str, str] | None = None) -> None:
         options = dict(options or {})
         self._depth = int(options.pop("depth", str(DEFAULT_DEPTH)))
-        self._book = options.pop("book", "false") == "true"
+        book = options.pop("book", "false").lower()
+        if book not in ("true", "false"):
+            raise EngineError(f"gnushogi: option book: {book!r} is neither true nor false")
+        self._book = book == "true"
         if options:
             raise EngineError(f"gnushogi has no option {', '.join(options)}; it has depth, book")
         self.name = "GNU Shogi"
