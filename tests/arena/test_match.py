@@ -906,6 +906,7 @@ def test_without_a_limit_the_default_is_named() -> None:
     assert str(tolerant).startswith("1 s, 0.5 s of overtime tolerated, 7 nodes per move, draw")
     printed = CliRunner().invoke(group, ["match", "--help"]).output
     assert "[default without any limit: 100]" in " ".join(printed.split())
+    assert "Without any limit other engines get a plain `go`" in " ".join(printed.split())
 
 
 @pytest.mark.parametrize(

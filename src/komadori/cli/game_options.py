@@ -112,8 +112,8 @@ _OPTIONS = (
     click.option(
         "--nodes",
         type=click.IntRange(1),
-        help="Nodes per move, for players with a search. "
-        f"[default without any limit: {PLAYER_NODES}]",
+        help="Nodes per move, for players with a search. Without any limit other engines get a "
+        f"plain `go`. [default without any limit: {PLAYER_NODES}]",
     ),
     click.option("--depth", type=click.IntRange(1), help="Depth per move in plies."),
     click.option(
