@@ -287,6 +287,9 @@ def test_an_engine_knows_the_game_may_crash_and_may_resign(tmp_path: Path) -> No
     assert game.scores_cp.tolist() == [50, -30000, -30000, -30000]
     assert game.candidates is not None
     assert [dict(game.candidates.of_ply(i)) for i in (0, 3)] == [{"7g7f": 10000}, {"8c8d": 10000}]
+    several = run(path, "--by", command, "--nodes", 9, "-o", tmp_path / "several")
+    assert several.exit_code == 1
+    assert "has no option MultiPV: multipv must be 1" in several.output
     engine.write_text(ODD.replace("not os.path.exists(flag)", "True"))
     failed = run(path, "--by", command, *options, "-o", tmp_path / "again")
     assert failed.exit_code == 1

@@ -286,13 +286,14 @@ class _UsiEngine:
         self._engine = self._start()
 
     def _start(self) -> Any:
-        from komadori.usi.client import UsiEngine, grace_after
+        from komadori.usi.client import EngineError, UsiEngine, grace_after
 
         engine = UsiEngine(self._spec.argument, self._spec.own_options)
-        names = ("MultiPV", "USI_MultiPV")
-        name = next((n for n in names if n in engine.declared), "MultiPV")
+        name = next((n for n in ("MultiPV", "USI_MultiPV") if n in engine.declared), None)
         if self._settings.multipv > 1:
             try:
+                if name is None:
+                    raise EngineError(f"{engine.name} has no option MultiPV: multipv must be 1")
                 engine.set_known_options({name: str(self._settings.multipv)})
             except BaseException as error:
                 engine.close(grace_s=grace_after(error))
