@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -376,6 +377,20 @@ def test_a_float_network_is_not_taken_for_int8(model: Path, tmp_path: Path) -> N
     openvino.save_model(openvino.Core().read_model(model), path, compress_to_fp16=False)
     with pytest.raises(ModelError, match="not an int8 network"):
         load(path, precision="int8")
+
+
+def test_a_network_does_not_change_with_its_files(tmp_path: Path) -> None:
+    bundled = Path(inference.__file__).parents[1] / "data" / "models"
+    files = [shutil.copy(bundled / f"default-int8{end}", tmp_path) for end in (".xml", ".bin")]
+    evaluator = load(files[0], max_batch=2, threads=1)
+    before = evaluate(evaluator, *planes(2))
+    for file in files:
+        with Path(file).open("r+b") as opened:  # the same file, as `cp` writes it
+            opened.write(bytes(Path(file).stat().st_size))
+    after = evaluate(evaluator, *planes(2))
+    evaluator.close()
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(old, new)
 
 
 def test_a_card_that_contradicts_its_model(model: Path, tmp_path: Path) -> None:

@@ -288,6 +288,8 @@ def read_model(core: Any, path: Path) -> Any:
             raise ModelError(f"{path}: its operator sets can't be read: {error}") from None
         if newest > _MAX_OPSET:
             raise ModelError(f"{path}: operator set {newest:,}; at most {_MAX_OPSET:,} is read")
+        # A mapped file that is overwritten would change the network, or end the process.
+        core.set_property({"ENABLE_MMAP": False})
         return core.read_model(path)
     except UnicodeDecodeError:  # of the error's message
         raise _not_utf8(path) from None
