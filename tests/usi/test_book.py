@@ -22,6 +22,7 @@ from komadori.records import Game, Winner
 from komadori.rules import Board
 from komadori.usi.book import (
     HEADER,
+    NO_BOOK,
     TEST_SFEN,
     Book,
     BookError,
@@ -359,6 +360,28 @@ def test_a_book_that_is_removed_is_reported_once_and_played_without(book: Path) 
         gui.expect("bestmove")
         assert len(gui.source.searcher.seen) == 2
         assert not [line for line in gui.rest() if "error" in line]
+
+
+def test_a_book_that_is_replaced_is_opened_again(book: Path) -> None:
+    options = ServerOptions(own_book=True, book_file=str(book), best_book_move=True)
+    answers, job = BookAnswers(), Job(GoCommand(), Board())
+
+    def played_and_said() -> tuple[str | None, str]:
+        lines, chosen = answers.find(job, options)
+        return chosen and chosen.move, lines[-1].string if lines else ""
+
+    assert played_and_said() == ("2g2f", "book: 2 moves")
+    book.write_text(BOOK.partition("\n")[2])
+    for said in (f"error: {book}: {NO_BOOK}; playing without a book", ""):
+        assert played_and_said() == (None, said)
+    book.unlink()
+    if hasattr(os, "mkfifo"):  # of which the library would wait for a writer
+        os.mkfifo(book)
+    for said in (f"error: no book {book}: looked for {book}; playing without a book", ""):
+        assert played_and_said() == (None, said)
+    book.unlink()
+    book.write_text(f"{HEADER}\nsfen {START}\n7g7f none 0 0 1\n")
+    assert played_and_said() == ("7g7f", "book: 1 move")
 
 
 def test_options_that_limit_the_search() -> None:

@@ -7,6 +7,7 @@ ignored.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
@@ -48,6 +49,16 @@ def check_path(path: Path) -> None:
         str(path).encode()
     except UnicodeEncodeError:
         raise BookError(f"{path}: a book's path must be UTF-8") from None
+
+
+def file_state(name: str) -> tuple[str, int, int, int] | None:
+    """What changes when the file of this name, as in `Book.find`, is replaced or written; None if
+    there is none."""
+    for path in places(name):
+        with contextlib.suppress(OSError):
+            about = path.stat()
+            return str(path), about.st_ino, about.st_size, about.st_mtime_ns
+    return None
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class BookAnswers:
-    """The book named by the options, opened on first use."""
+    """The book named by the options, opened on first use, and again when its file has changed."""
 
     def __init__(self) -> None:
-        self._path = ""
+        self._opened: object = None  # the option's value and the state of its file
         self._book: Book | None = None
         self._random: random.Random | None = None
         self._lacks_file = False  # told
@@ -45,11 +45,12 @@ class BookAnswers:
             or (limit and job.board.ply > limit)
         ):
             return [], None
-        from komadori.usi.book import Book, BookError, draw
+        from komadori.usi.book import Book, BookError, draw, file_state
 
         try:
-            if self._path != options.book_file:
-                self._path, self._book = options.book_file, None
+            wanted = (options.book_file, file_state(options.book_file))
+            if self._opened != wanted:
+                self._opened, self._book = wanted, None
                 self._book = Book.find(options.book_file)
             moves = self._book.moves(job.board) if self._book is not None else []
         except (BookError, OSError) as error:
