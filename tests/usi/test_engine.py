@@ -15,6 +15,7 @@ from komadori.search.protocol import SearchResult
 from komadori.usi import engine, loading, watch
 from komadori.usi.job import Job
 from komadori.usi.options import OptionTable, option_table
+from komadori.usi.protocol import BestMove
 
 FIRST_MOVES = {move.usi() for move in Board().legal_moves}
 
@@ -370,6 +371,24 @@ def test_a_new_model_that_cannot_be_loaded_ends_the_engine_too() -> None:
         gui.close_input()
         assert gui.join() == 1
         assert "readyok" not in gui.rest()
+
+
+def test_a_model_is_loaded_at_an_isready_right_after_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Gui().ready() as gui:
+        answer = gui.server._answer
+
+        def answer_late(job: Job, text: str | BestMove) -> None:
+            answer(job, text)
+            gui.server._options.set("DNN_Model", "b.onnx")
+            gui.server._handle("isready")  # before the worker knows that the search is over
+
+        monkeypatch.setattr(gui.server, "_answer", answer_late)
+        gui.send("position startpos", "go nodes 10")
+        gui.expect("bestmove")
+        gui.expect("readyok")
+        assert len(gui.source.built) == 2
 
 
 def test_quit_while_loading() -> None:

@@ -209,8 +209,8 @@ class UsiServer:
         self._write("\n".join(" ".join(line.splitlines()) for line in [*lines, "usiok"]))
 
     def _make_ready(self) -> None:
-        with self._lock:
-            is_searching = self._current is not None or bool(self._waiting)
+        # The worker may not have left a search that has just been answered.
+        is_searching = any(job.is_stuck or not job.is_answered for job in self._unanswered())
         if is_searching and self._loaded.searcher is not None:
             self._write("readyok")
         else:
@@ -462,6 +462,7 @@ class UsiServer:
     def _answer_unresponsive(self, job: Job) -> None:
         from komadori.usi.answers import fallback_answer
 
+        job.is_stuck = True
         self._say("the searcher didn't stop in time; playing its last line")
         self._answer(job, fallback_answer(job))
 

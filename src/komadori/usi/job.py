@@ -27,6 +27,7 @@ class Job:
         self.released = threading.Event()  # the answer may be sent
         self.last_pv: tuple[str, ...] = ()
         self.last_lines: dict[int | None, str] = {}  # by MultiPV number
+        self.is_stuck = False  # answered, but the search hasn't ended
         self._lock = threading.Lock()
         self._is_stopped = False
         self._is_hit = False
