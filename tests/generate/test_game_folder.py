@@ -436,3 +436,12 @@ def test_statistics_include_games_in_journals(tmp_path) -> None:
 def test_settings_that_no_game_can_have_are_refused(settings: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TeacherSettings.from_mapping(settings)
+
+
+def test_no_games_are_kept_of_a_folder_that_is_gone(tmp_path) -> None:
+    process = start(tmp_path / "games", "--games", "0", "--segment-games", "1000")
+    wait_for_games(tmp_path / "games", 3, process)
+    (tmp_path / "games").rename(tmp_path / "moved")
+    _, errors = process.communicate(timeout=30)
+    journal = tmp_path / "games" / "000000.journal"
+    assert errors.splitlines()[-1] == f"Error: {journal}: No such file or directory"

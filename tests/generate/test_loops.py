@@ -450,6 +450,7 @@ def test_other_settings_are_refused_by_name(tmp_path) -> None:
         ({"window": "3"}, "window must be int, not '3'"),
         ({"learner": "network", "train": {"config": "none.toml"}}, "none.toml"),
         ({"learner": "network", "train": {"config": 5}}, "train: config must be str, not 5"),
+        ({"learner": "network", "train": {"loop": {"step": 5}}}, "^train: unknown key 'loop.step'"),
         ({"train": {"warm_start": "no"}}, "train: warm_start must be bool, not 'no'"),
         ({"gate": {"min_score": 50}}, "gate.min_score is 50.0, 0 to 1 is needed"),
         ({"games": {"settings": {"evaluation": [1]}}}, "evaluation must be str, not"),

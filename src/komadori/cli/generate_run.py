@@ -50,9 +50,9 @@ def run(folder: GameFolder, source: GameSource, games: int, threads: int) -> Non
                 stop=stop.is_set,
             )
         except OSError as error:
-            raise click.ClickException(
-                f"{error}; {counted(folder.games, 'game')} kept; the same command resumes"
-            ) from error
+            kept = f"; {counted(folder.games, 'game')} kept; the same command resumes"
+            has_folder = (folder.path / "settings.json").is_file()  # nobody has moved it away
+            raise click.ClickException(f"{error}{kept if has_folder else ''}") from error
     if not is_done:
         kept = counted(folder.games, "game")
         raise InterruptError(f"{kept} kept in {folder.path}; the same command resumes")

@@ -132,7 +132,8 @@ class LoopConfig:
         try:
             LEARNERS[self.learner].check(self.train)
         except ValueError as error:
-            raise LoopConfigError(f"train: {error}") from error
+            problem = str(error).removeprefix("train: ")  # in the settings of a network
+            raise LoopConfigError(f"train: {problem}") from error
         try:
             GAMES[self.games.kind].check(self.games.settings)
         except ValueError as error:
