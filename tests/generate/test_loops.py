@@ -388,7 +388,7 @@ def test_a_model_of_another_network_is_refused_before_any_game(tmp_path) -> None
     assert open_loop(loop.folder).config.init_from == ""
     table["train"]["model"] = {"net": net, "features": "diary"}
     loop = Loop(config_from_dict({**table, "init_from": str(given)}), tmp_path / "tables")
-    with pytest.raises(ValueError, match=r"init_from.*its labels is 1134, not"):
+    with pytest.raises(ValueError, match=r"init_from.*its labels: 1134, not"):
         run(loop)
     assert not (tmp_path / "loop" / "001" / "games").exists()
 
