@@ -40,6 +40,22 @@ def test_finds_mates_and_shows_them_to_the_end() -> None:
             assert end.is_checkmate(), board.sfen()
 
 
+def test_lines_of_mates_have_the_mating_move() -> None:
+    """Mates in one of null-window nodes left no line: `mate 3` with two moves."""
+    engine = searcher()
+    claims = 0
+    for board in random_positions(1500, seed=12, plies=150):
+        engine.new_game()
+        engine.set_position(board)
+        info = engine.search(Limits(nodes=300)).infos[0]
+        if info.mate_plies is None or info.bound:
+            continue
+        claims += 1
+        assert len(info.pv) == abs(info.mate_plies), board.sfen()
+        assert replay(board, info.pv).is_checkmate(), board.sfen()
+    assert claims > 30
+
+
 def test_every_mate_it_claims_is_one() -> None:
     """Against the line and every other defence, mate comes within the announced plies."""
     engine = searcher()

@@ -201,6 +201,7 @@ void Worker<E>::collect_lines(std::size_t lines) {
         info.bound = is_new ? r.bound : Bound::EXACT;
         info.pv = r.pv;
         if (info.bound != Bound::EXACT) extend_line(info.pv);
+        if (is_mate(score)) complete_mate(info.pv, std::size_t(MATE - std::abs(score)));
         infos.push_back(std::move(info));
     }
     if (infos.empty()) return;
@@ -222,6 +223,29 @@ void Worker<E>::extend_line(std::vector<Move>& pv) const {
         pv.push_back(m);
         position.do_move(m);
     }
+}
+
+// Appends the rest of a mate of `plies`, of which null-window searches and the table leave no line;
+// nothing if it isn't found.
+template <Evaluator E>
+void Worker<E>::complete_mate(std::vector<Move>& pv, std::size_t plies) const {
+    if (pv.size() >= plies) return;
+    std::vector<Move> line = pv;
+    Position position = position_;
+    for (Move m : line) position.do_move(m);
+    while (line.size() < plies) {
+        const bool is_last = line.size() + 1 == plies;
+        Move m = is_last ? position.mate_in_one() : Move();
+        TableEntry entry;
+        if (m.is_none() && parts_.table && shared_.table.probe(position.key(), entry)) {
+            m = position.from_move16(entry.move16);
+        }
+        if (m.is_none()) return;
+        line.push_back(m);
+        position.do_move(m);
+    }
+    Move replies[MAX_LEGAL_MOVES];
+    if (position.in_check() && position.legal_moves(replies) == 0) pv = std::move(line);
 }
 
 template <Evaluator E>

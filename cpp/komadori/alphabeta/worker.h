@@ -137,6 +137,7 @@ class Worker final : public AnyWorker {
     Score search_root(int depth, std::size_t rank);
     void collect_lines(std::size_t lines);
     void extend_line(std::vector<Move>& pv) const;
+    void complete_mate(std::vector<Move>& pv, std::size_t plies) const;
     void report();
     bool is_time_up(int depth);
     void check_limits();
