@@ -13,7 +13,8 @@ import { Paper } from '../src/analyse/Paper';
 import { keptResult } from '../src/analyse/recorded';
 import { saveReport } from '../src/analyse/report';
 import { analysedComment, saveRecord } from '../src/analyse/save';
-import { addGames, edited, followPosition, game, games, hasUnsaved, isSearching, node, noteScore, openGames, play, preview, scored } from '../src/analyse/state';
+import { addGames, edited, followPosition, game, games, hasUnsaved, isSearching, node, noteScore, openGames, play, preview, promote, scored } from '../src/analyse/state';
+import { startStudy } from '../src/analyse/study';
 import { scoreText, statesResult } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
@@ -465,6 +466,19 @@ test('a game with changes is closed only after a question, and not replaced', as
   expect(games.value.length).toBe(1);
   expect(asked).toHaveBeenCalledTimes(2);
   vi.unstubAllGlobals();
+});
+
+test('a variation that becomes the main line during an analysis gets no scores of the other line', async () => {
+  const tree = new GameTree();
+  tree.addLine(tree.root, ['7g7f', '3c3d', '2g2f']);
+  openGames([tree]);
+  await startStudy([tree]);
+  const analysed = tree.mainLine();
+  promote(tree.addLine(analysed[1]!, ['8c8d', '2g2f']));
+  const found = [0, 1, 2, 3].map(ply => ({ game: 7, ply, turn: 'black', win_rate: 0.5 + ply / 10, black_win_rate: 0.5, visits: 9, declares: false, lines: [] }));
+  await answer('study', { type: 'study', study: 's1', state: 'done', message: '', games: [{ game: 7, plies: 3, done: 4 }], done: 4, total: 4, left_s: 0, found, mistakes: [] });
+  expect(analysed.map(at => at.score?.winRate)).toEqual([0.5, 0.6, 0.7, 0.8]);
+  expect(tree.mainLine().map(at => at.score?.winRate)).toEqual([0.5, 0.6, undefined, undefined]);
 });
 
 test('the report of a game that was analysed before', async () => {

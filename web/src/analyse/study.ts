@@ -5,7 +5,7 @@ import { chosenModel } from '../models';
 import type { Found, StudyGame, StudyProgress } from '../protocol';
 import { analysisEngine, engineFields } from '../engines';
 import { studyAlphaBetaNodes, studyNodes } from '../settings';
-import type { GameTree, Node } from '../shogi/tree';
+import { movesTo, type GameTree, type Node } from '../shogi/tree';
 import { connection } from '../socket';
 import { notify } from '../ui/notices';
 import { keptResult } from './recorded';
@@ -20,8 +20,11 @@ export interface GameStatus {
 export const study = signal<StudyProgress | undefined>(undefined);
 export const statuses = signal<ReadonlyMap<GameTree, GameStatus>>(new Map());
 let requestId = 0;
-/** The games of the study, by their place in its messages; those that a reloaded page hasn't opened are missing. */
-let studied: (GameTree | undefined)[] = [];
+/** The games of the study, by their place in its messages, and the positions that it analyses: the game may be changed
+ * meanwhile. Those that a reloaded page hasn't opened are missing. */
+let studied: ({ tree: GameTree; line: readonly Node[] } | undefined)[] = [];
+/** The moves of these games. */
+let moves: string[] = [];
 let studiedBy = '';
 /** The results for games that this page hasn't opened yet. */
 let waiting: Found[] = [];
@@ -33,6 +36,7 @@ interface Running {
   study: string;
   by: string;
   games: number[];
+  moves?: string[];
 }
 
 export const isStudying = (): boolean => study.value?.state === 'running';
@@ -63,7 +67,8 @@ function textsOf(trees: GameTree[], recordOf: (tree: GameTree) => string): (tree
 export async function startStudy(trees: GameTree[]): Promise<void> {
   const { writeGame } = await import('../shogi/records');
   const engine = analysisEngine.value;
-  studied = [...trees];
+  studied = trees.map(tree => ({ tree, line: tree.mainLine() }));
+  moves = studied.map(game => movesTo(game!.line.at(-1)!).join(' '));
   waiting = [];
   studiedBy = engine === 'alphabeta' ? engine : (chosenModel.value?.id ?? '');
   if (requestId) connection.forget(requestId);
@@ -99,23 +104,29 @@ export function stopStudy(): void {
 
 /** Stores results in the games' nodes; returns those of games that aren't open. */
 function note(results: readonly Found[], numbers: readonly number[]): Found[] {
-  const lines = new Map<number, Node[][]>();
-  const find = (number: number): Node[][] => {
-    const trees = studied.filter((tree, i): tree is GameTree => !!tree && numbers[i] === number);
-    const found = trees.map(tree => tree.mainLine());
-    lines.set(number, found);
-    return found;
-  };
+  const lines = new Map<number, (readonly Node[])[]>();
+  studied.forEach((game, i) => game && lines.set(numbers[i]!, [...(lines.get(numbers[i]!) ?? []), game.line]));
   const left: Found[] = [];
   for (const found of results) {
-    const open = lines.get(found.game) ?? find(found.game);
+    const open = lines.get(found.game) ?? [];
     if (!open.length) left.push(found);
-    for (const nodes of open) {
-      const at = nodes[found.ply];
+    for (const line of open) {
+      const at = line[found.ply];
       if (at) noteScore(at, found.lines[0], found.win_rate, found.visits, studiedBy);
     }
   }
   return left;
+}
+
+/** The nodes of a tree along moves, as far as it has them. */
+function along(tree: GameTree, usis: string): Node[] {
+  const line = [tree.root];
+  for (const usi of usis.split(' ')) {
+    const next = line.at(-1)!.children.find(child => child.usi === usi);
+    if (!next) break;
+    line.push(next);
+  }
+  return line;
 }
 
 /** Finds the games of a study that a reloaded page has opened since; returns whether there are any. */
@@ -123,8 +134,10 @@ function findOpened(numbers: readonly number[]): boolean {
   let isAny = false;
   numbers.forEach((number, i) => {
     if (studied[i]) return;
-    studied[i] = games.value.find(tree => tree.number === number && !studied.includes(tree));
-    isAny ||= !!studied[i];
+    const tree = games.value.find(tree => tree.number === number && !studied.some(game => game?.tree === tree));
+    if (!tree) return;
+    studied[i] = { tree, line: moves[i] === undefined ? tree.mainLine() : along(tree, moves[i]) };
+    isAny = true;
   });
   return isAny;
 }
@@ -135,7 +148,7 @@ export function receive(progress: StudyProgress): void {
   let isNumbered = false;
   findOpened(numbers);
   progress.games.forEach((g, i) => {
-    const tree = studied[i];
+    const tree = studied[i]?.tree;
     if (!tree) return;
     isNumbered ||= tree.number === undefined;
     tree.number ??= g.game;
@@ -150,7 +163,7 @@ export function receive(progress: StudyProgress): void {
     sessionStorage.removeItem(RUNNING);
     changed();
   } else if (numbers.length) {
-    const running: Running = { study: progress.study, by: studiedBy, games: numbers };
+    const running: Running = { study: progress.study, by: studiedBy, games: numbers, moves };
     sessionStorage.setItem(RUNNING, JSON.stringify(running));
     if (isNumbered) changed(); // the game's address
   }
@@ -182,7 +195,7 @@ effect(() => {
   const before = running ? undefined : known();
   const name = running?.state === 'running' ? running.study : before?.study;
   if (!name) return;
-  if (before) studiedBy = before.by;
+  if (before) [studiedBy, moves] = [before.by, before.moves ?? []];
   const id = connection.request({ type: 'study_follow', study: name }, answer => {
     if (answer.type === 'study') {
       // A restarted server may give the name to another study.
