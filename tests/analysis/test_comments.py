@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from komadori.analysis import AnalysedGame, annotated, from_comments
-from komadori.analysis.comments import read_remarks
+from komadori.analysis.comments import read_remarks, without_analysis
 from komadori.analysis.positions import UNKNOWN_LENGTH, Line
 from komadori.encoding.value import win_rate_from_score
 from komadori.records import Game, GameWriter, read_games
@@ -263,3 +264,14 @@ def test_a_line_may_begin_with_the_move_played() -> None:
     analysed = from_comments(game)
     assert analysed is not None
     assert analysed.found[2].best.pv == ("6g6f",)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_mistakes_that_the_browser_interface_writes_are_of_an_analysis(language: str) -> None:
+    """Else each save there after an analysis would add them again."""
+    words = Path(__file__).parents[2] / "web" / "src" / "i18n" / f"{language}.ts"
+    grades = re.findall(r"'grade\.\w+': '(.+)'", words.read_text("utf-8"))
+    assert len(grades) == 4
+    for grade in grades:
+        row = f"komadori: {grade} −12; Better: P-7f"
+        assert without_analysis(f"mine\n{row}") == "mine", row

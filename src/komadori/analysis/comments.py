@@ -39,7 +39,7 @@ _GUI_LINE = re.compile(r"読み筋\s*(.*)")
 _GUI_ENGINE = re.compile(r"\*?Engines?\s+\d+\s+(.+)")
 #: A mistake, as written here and by the browser interface.
 _MISTAKE = re.compile(
-    rf"komadori(?:：【|: (?:{'|'.join(f'{g.name}|{g.japanese}' for g in GRADES)})(?:,| −))"
+    rf"komadori(?:：【|: (?i:{'|'.join(f'{g.name}|{g.japanese}' for g in GRADES)})(?:,| −))"
 )
 _TOKEN = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
 
