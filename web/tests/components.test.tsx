@@ -13,8 +13,7 @@ import { Paper } from '../src/analyse/Paper';
 import { keptResult } from '../src/analyse/recorded';
 import { saveReport } from '../src/analyse/report';
 import { analysedComment, saveRecord } from '../src/analyse/save';
-import { addGames, edited, followPosition, game, games, hasUnsaved, isSearching, node, noteScore, openGames, play, preview, promote, scored } from '../src/analyse/state';
-import { startStudy } from '../src/analyse/study';
+import { addGames, edited, followPosition, game, games, hasUnsaved, isSearching, node, noteScore, openGames, play, preview, remove, scored } from '../src/analyse/state';
 import { scoreText, statesResult } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
@@ -425,7 +424,9 @@ test('a file that leaves out a part of the game says so, and the game stays unsa
     [withVariation, 'csa', 'CSA has no variations: the file holds the main line only'],
     [withVariation, 'usi', 'USI has no variations: the file holds the main line only'],
     [withVariation, 'ki2', ''],
-    [`${text}*角道\n`, 'usi', 'USI has moves only: the file holds the main line without names, comments and result'],
+    ['手合割：平手\n   1 ７六歩(77)   ( 0:05/00:00:05)\n', 'ki2', 'KI2 has no times: the file leaves them out'],
+    ['手合割：平手\n   1 ７六歩(77)   ( 0:05/00:00:05)\n', 'csa', ''],
+    [`${text}*角道\n`, 'usi', 'USI has moves only: the file holds the main line without names, times, comments and result'],
     [`${text}*角道\n`, 'csa', ''],
     [text, 'usi', ''],
   ] as const;
@@ -468,17 +469,23 @@ test('a game with changes is closed only after a question, and not replaced', as
   vi.unstubAllGlobals();
 });
 
-test('a variation that becomes the main line during an analysis gets no scores of the other line', async () => {
+test('moves are deleted with those after them and comments only after a question', () => {
   const tree = new GameTree();
-  tree.addLine(tree.root, ['7g7f', '3c3d', '2g2f']);
+  const [first, second] = [tree.add(tree.root, '7g7f')!, tree.addLine(tree.root, ['7g7f', '3c3d'])];
   openGames([tree]);
-  await startStudy([tree]);
-  const analysed = tree.mainLine();
-  promote(tree.addLine(analysed[1]!, ['8c8d', '2g2f']));
-  const found = [0, 1, 2, 3].map(ply => ({ game: 7, ply, turn: 'black', win_rate: 0.5 + ply / 10, black_win_rate: 0.5, visits: 9, declares: false, lines: [] }));
-  await answer('study', { type: 'study', study: 's1', state: 'done', message: '', games: [{ game: 7, plies: 3, done: 4 }], done: 4, total: 4, left_s: 0, found, mistakes: [] });
-  expect(analysed.map(at => at.score?.winRate)).toEqual([0.5, 0.6, 0.7, 0.8]);
-  expect(tree.mainLine().map(at => at.score?.winRate)).toEqual([0.5, 0.6, undefined, undefined]);
+  const asked = vi.fn(() => false);
+  vi.stubGlobal('confirm', asked);
+  remove(first);
+  second.comment = 'mine';
+  remove(second);
+  expect([...tree.nodes()].length).toBe(3);
+  expect(asked).toHaveBeenCalledTimes(2);
+  asked.mockReturnValue(true);
+  remove(second);
+  remove(first); // nothing follows it
+  expect([...tree.nodes()].length).toBe(1);
+  expect(asked).toHaveBeenCalledTimes(3);
+  vi.unstubAllGlobals();
 });
 
 test('the report of a game that was analysed before', async () => {
@@ -493,6 +500,33 @@ test('the report of a game that was analysed before', async () => {
     openGames([await loadGame(7)]);
     await saveReport();
     expect(blobs.length).toBe(reports);
+  }
+  vi.restoreAllMocks();
+});
+
+test('the report of a game that differs from the one in the library says so', async () => {
+  const summary = { game: 7, black: 'A', white: 'B', title: '', source: 'saved', winner: 'none', end: '', plies: 1, started: '', is_studied: true, sfen: START };
+  const record = '手合割：平手\n先手：A\n後手：B\n   1 ７六歩(77)\n*two\n*lines \n';
+  const stored = { summary, sfen: START, moves: ['7g7f'], times_ms: [], scores_cp: [], win_rates: [], comments: { 1: 'two\nlines' }, headers: {}, analysis: [], texts: {}, variations: [], result: null, record };
+  vi.spyOn(URL, 'createObjectURL').mockReturnValue('blob:x');
+  serve({ 'api/games/7': stored, 'api/games/7/report.html': 'the page', 'api/games/7/study': { model: 'alphabeta', found: [] } });
+  const notices = await mount(Notices);
+  const told = async () => {
+    await act(() => notices.querySelectorAll<HTMLElement>('.notice').forEach(n => n.click()));
+    await act(saveReport);
+    return notices.textContent ?? '';
+  };
+  const tree = await loadGame(7);
+  openGames([tree]);
+  expect(await told()).not.toContain('The report');
+  for (const change of [() => (tree.root.comment = 'new'), () => (tree.headers.white = 'C'), () => tree.addLine(tree.root, ['7g7f', '3c3d'])]) {
+    openGames([await loadGame(7)]);
+    expect(await told()).not.toContain('The report');
+    openGames([tree]);
+    change();
+    expect(await told()).toContain('The report shows the game as it is in the library');
+    tree.root.comment = '';
+    tree.headers.white = 'B';
   }
   vi.restoreAllMocks();
 });

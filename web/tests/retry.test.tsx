@@ -8,8 +8,8 @@ import { Analyse } from '../src/analyse/Analyse';
 import { Openings } from '../src/analyse/Openings';
 import { Retry } from '../src/analyse/Retry';
 import { exercise, retry, startRetry, toggleRetry } from '../src/analyse/retry';
-import { game, games, hidesEngine, isSearching, node, openGames, orientation, play, scored } from '../src/analyse/state';
-import { study } from '../src/analyse/study';
+import { game, games, hidesEngine, isSearching, node, openGames, orientation, play, promote, scored } from '../src/analyse/state';
+import { startStudy, study } from '../src/analyse/study';
 import { listenForKeys } from '../src/keys';
 import type { StudyProgress } from '../src/protocol';
 import { route } from '../src/router';
@@ -139,6 +139,19 @@ test('the opening explorer lists moves with results; a click plays one', async (
   expect(row.querySelector('.results')!.getAttribute('aria-label')).toBe('Black 67%, draws 0%, White 33%');
   await click(row.querySelector('button'));
   expect(node.value.usi).toBe('7g7f');
+});
+
+test('a variation that becomes the main line during an analysis gets no scores of the other line', async () => {
+  const tree = new GameTree();
+  tree.addLine(tree.root, ['7g7f', '3c3d', '2g2f']);
+  openGames([tree]);
+  await startStudy([tree]);
+  const analysed = tree.mainLine();
+  promote(tree.addLine(analysed[1]!, ['8c8d', '2g2f']));
+  const found = [0, 1, 2, 3].map(ply => ({ game: 7, ply, turn: 'black', win_rate: 0.5 + ply / 10, black_win_rate: 0.5, visits: 9, declares: false, lines: [] }));
+  await answer('study', { type: 'study', study: 's1', state: 'done', message: '', games: [{ game: 7, plies: 3, done: 4 }], done: 4, total: 4, left_s: 0, found, mistakes: [] });
+  expect(analysed.map(at => at.score?.winRate)).toEqual([0.5, 0.6, 0.7, 0.8]);
+  expect(tree.mainLine().map(at => at.score?.winRate)).toEqual([0.5, 0.6, undefined, undefined]);
 });
 
 test('a running study leaves the tab that the user has chosen', async () => {

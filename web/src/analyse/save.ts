@@ -86,9 +86,11 @@ const encodingOf = (format: Format): string =>
 
 /** The text that says what a format leaves out of a game; undefined if it holds it all. */
 function leftOut(tree: GameTree, format: Format): Key | undefined {
-  if (format !== 'csa' && format !== 'usi') return undefined;
+  if (format !== 'csa' && format !== 'usi' && format !== 'ki2') return undefined;
   const nodes = [...tree.nodes()];
-  const isTold = format === 'usi' && (nodes.some(ownComment) || !!tree.ending || Object.values(tree.headers).some(Boolean));
+  const isTimed = nodes.some(n => n.timeMs || n.ending?.timeMs);
+  if (format === 'ki2') return isTimed ? 'save.noTimes' : undefined;
+  const isTold = format === 'usi' && (isTimed || nodes.some(ownComment) || !!tree.ending || Object.values(tree.headers).some(Boolean));
   if (isTold) return 'save.movesOnly';
   return nodes.some(n => variations(n).length > 0) ? 'save.mainLineOnly' : undefined;
 }

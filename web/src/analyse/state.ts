@@ -1,12 +1,12 @@
 // State of the analysis screen: open games, current position, running search.
-import { explain } from '../i18n';
+import { explain, t } from '../i18n';
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { Analysis, Line, ThreatsFound } from '../protocol';
 import { analysisEngine, engineFields, engineId, searchEngine } from '../engines';
 import { multipv, showThreats } from '../settings';
 import { lossOf, mistakes } from '../shogi/grades';
 import { positionKey, START, turnOf, type Color } from '../shogi/position';
-import { continuation, GameTree, lineThrough, movesTo, pathTo, variations, type Node } from '../shogi/tree';
+import { continuation, GameTree, lineThrough, movesTo, ownComment, pathTo, variations, type Node } from '../shogi/tree';
 import { screen } from '../router';
 import { connection } from '../socket';
 import { notify } from '../ui/notices';
@@ -145,8 +145,10 @@ export function playLine(from: Node, usis: readonly string[]): void {
   go(end);
 }
 
+/** Removes a move and what follows it, which can't be undone; asks first if that is more than the move. */
 export function remove(at: Node): void {
   if (!at.parent) return;
+  if ((at.children.length || ownComment(at)) && !confirm(t('move.confirmDelete'))) return;
   const { parent } = at;
   game.value.remove(at);
   if (pathTo(node.value).includes(at)) go(parent);

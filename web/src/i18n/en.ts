@@ -155,7 +155,8 @@ export const en = {
   'save.jkf': 'JKF',
   'save.usi': 'USI',
   'save.mainLineOnly': '{format} has no variations: the file holds the main line only',
-  'save.movesOnly': '{format} has moves only: the file holds the main line without names, comments and result',
+  'save.movesOnly': '{format} has moves only: the file holds the main line without names, times, comments and result',
+  'save.noTimes': '{format} has no times: the file leaves them out',
   'save.png': 'Board image (PNG)',
   'save.gif': 'Animated game (GIF)',
   'save.report': 'Report (HTML file)',
@@ -163,6 +164,7 @@ export const en = {
   'copy.sfen': 'Copy SFEN',
   'copy.usi': 'Copy USI position',
   'report.needsStudy': 'Analyse the game first.',
+  'report.differs': 'The report shows the game as it is in the library: its moves, names or comments are not those of this page',
 
   search: 'Search',
   'search.start': 'Search',
@@ -214,6 +216,7 @@ export const en = {
 
   moves: 'Moves',
   'move.menu': 'This move',
+  'move.confirmDelete': 'Delete this move, all moves after it and their comments?',
   'move.promote': 'Make main line',
   'move.delete': 'Delete from here',
   'go.start': 'To the start',

@@ -157,7 +157,8 @@ export const ja: Record<keyof typeof en, string> = {
   'save.jkf': 'JKF',
   'save.usi': 'USI',
   'save.mainLineOnly': '{format}には変化手順を書けないため、本譜だけを保存しました',
-  'save.movesOnly': '{format}には指し手しか書けないため、対局者名・コメント・結果を除いた本譜だけを保存しました',
+  'save.movesOnly': '{format}には指し手しか書けないため、対局者名・消費時間・コメント・結果を除いた本譜だけを保存しました',
+  'save.noTimes': '{format}には消費時間を書けないため、消費時間を除いて保存しました',
   'save.png': '盤面の画像（PNG）',
   'save.gif': '棋譜の動画（GIF）',
   'save.report': 'レポート（HTMLファイル）',
@@ -165,6 +166,7 @@ export const ja: Record<keyof typeof en, string> = {
   'copy.sfen': 'SFEN をコピー',
   'copy.usi': 'USI の局面をコピー',
   'report.needsStudy': '先に棋譜を解析してください。',
+  'report.differs': 'レポートは棋譜庫にある棋譜のものです。指し手・対局者名・コメントのいずれかが、この画面と異なります',
 
   search: '探索',
   'search.start': '検討開始',
@@ -216,6 +218,7 @@ export const ja: Record<keyof typeof en, string> = {
 
   moves: '指し手',
   'move.menu': 'この指し手',
+  'move.confirmDelete': 'この指し手以降を、コメントとともに削除しますか？',
   'move.promote': '本譜にする',
   'move.delete': 'ここから削除',
   'go.start': '初手へ',
