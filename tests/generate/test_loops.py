@@ -145,10 +145,21 @@ def test_stages_run_by_themselves_and_wait_for_each_other(tmp_path, monkeypatch)
     assert run(Loop(config(), tmp_path), observer=lambda event: pytest.fail(str(event)))
 
 
+def test_without_relabelling_no_process_is_needed_for_it(tmp_path) -> None:
+    loop = Loop(config(), tmp_path)
+    with pytest.raises(LoopError, match="games of generation 2: earlier stages are incomplete"):
+        run_stage(loop, "games")
+    with pytest.raises(LoopError, match="train of generation 2: earlier stages are incomplete"):
+        run_stage(loop, "train")
+    assert loop.facts(1, "train") is not None
+
+
 def test_waiting_ends_on_a_stop(tmp_path) -> None:
     started = time.monotonic()
-    assert not run_stage(Loop(config(), tmp_path), "gate", wait=True, stop=lambda: True)
-    assert time.monotonic() - started < 2
+    stop = threading.Event()
+    threading.Timer(0.3, stop.set).start()
+    assert not run_stage(Loop(config(), tmp_path), "gate", wait=True, stop=stop.is_set)
+    assert 0.3 <= time.monotonic() - started < 1
 
 
 def test_games_are_played_by_whoever_took_over(tmp_path) -> None:

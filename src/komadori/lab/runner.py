@@ -25,6 +25,7 @@ from komadori.lab.experiment import Experiment, Variant
 from komadori.lab.learner import Job, Learner, Progress
 from komadori.lab.results import Record, Store
 from komadori.lab.size import LabError, Size
+from komadori.polling import pause
 from komadori.training import Part, Samples
 
 #: Seconds between polls for runs finished by other processes.
@@ -141,7 +142,7 @@ class Laboratory:
             claimed = self._claim(tasks)
             if claimed is None:
                 self.observer.wait(len(tasks))
-                time.sleep(WAIT_S)
+                pause(WAIT_S, self.stop)
                 continue
             task, claim = claimed
             try:

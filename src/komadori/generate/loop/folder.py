@@ -211,6 +211,10 @@ class Loop:
             number -= 1
         return 0
 
+    def is_labelled(self, number: int) -> bool:
+        """Whether a generation's games are complete, and relabelled where the config says so."""
+        return self.facts(number, "relabel" if self.config.relabel.kind else "games") is not None
+
     def learnt_from(self, number: int) -> list[Path]:
         """Return the segment files of the games in a generation's training window.
 

@@ -101,14 +101,11 @@ def _row(loop: Loop, number: int, rating: Rating | None, references: tuple[str, 
 
 
 def _current_stage(loop: Loop, number: int) -> str:
-    for stage, word in (
-        ("train", "gating match"),
-        ("relabel", "training"),
-        ("games", "relabelling"),
-    ):
-        if loop.facts(number, stage) is not None:
-            return word
-    return "playing"
+    if loop.facts(number, "train") is not None:
+        return "gating match"
+    if loop.is_labelled(number):
+        return "training"
+    return "playing" if loop.facts(number, "games") is None else "relabelling"
 
 
 def _signed(elo: float) -> str:

@@ -14,6 +14,7 @@ from komadori.generate.loop.folder import Loop, LoopError, Verdict
 from komadori.generate.loop.learners import LEARNERS, NetworkLearner, TrainTask
 from komadori.generate.loop.page import write_page
 from komadori.generate.loop.plugins import GAMES, RELABELLERS, GamesTask, RelabelTask
+from komadori.polling import pause
 from komadori.run_lock import InUseError, RunLock
 from komadori.wording import counted, names_arguments
 
@@ -91,6 +92,8 @@ class Stage:
     check: Callable[[Loop], None] = lambda _: None
 
     def is_done(self, loop: Loop, number: int) -> bool:
+        if self.name == "relabel":
+            return loop.is_labelled(number)
         return loop.facts(number, _FACTS_OF.get(self.name, self.name)) is not None
 
 
@@ -159,9 +162,6 @@ def _check_relabel(loop: Loop) -> None:
 
 def _relabel(context: _Context) -> bool:
     loop, config = context.loop, context.loop.config
-    if not config.relabel.kind:
-        loop.note(context.number, "relabel", {})
-        return True
     generation = loop.best(context.number - 1)
     assert generation is not None
     files = loop.segments(context.number, "games")
@@ -356,7 +356,7 @@ STAGES: dict[str, Stage] = {
         ),
         Stage(
             "train",
-            lambda loop, n: loop.facts(n, "relabel") is not None and loop.best(n - 1) is not None,
+            lambda loop, n: loop.is_labelled(n) and loop.best(n - 1) is not None,
             _train,
             _check_train,
         ),
@@ -402,9 +402,8 @@ def run_stage(
                     f"{loop.folder}: {name} of generation {number}: earlier stages are incomplete; "
                     "run them, or wait for them with --wait"
                 )
-            if stop():
+            if not pause(WAIT_S, stop):
                 return False
-            time.sleep(WAIT_S)
         while True:
             try:
                 if not _run_if_incomplete(loop, number, stage, threads, observer, stop):
@@ -413,9 +412,8 @@ def run_stage(
             except InUseError:  # another process is running it
                 if not wait:
                     raise
-                if stop():
+                if not pause(WAIT_S, stop):
                     return False
-                time.sleep(WAIT_S)
     return True
 
 
