@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -405,6 +406,21 @@ def silent(sfens: Sequence[str]) -> object:
     return [({}, 0.5)] * len(sfens)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("def one(:\n", "SyntaxError: invalid syntax"), ("1 / 0\n", "ZeroDivisionError: division by")],
+)
+def test_a_module_that_cant_be_imported_is_no_bug(
+    text: str, message: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "broken_labels", raising=False)
+    (tmp_path / "broken_labels.py").write_text(text)
+    failed = run(source, "--by", "python:broken_labels:one", "-o", tmp_path / "out")
+    assert f"Error: broken_labels raised {message}" in failed.output
+    assert "bug in komadori" not in failed.output
+
+
 def number(sfens: Sequence[str]) -> object:
     return 3
 
@@ -415,6 +431,14 @@ def numbers(sfens: Sequence[str]) -> object:
 
 def words(sfens: Sequence[str]) -> object:
     return [({"7g7f": "much"}, 0.5)] * len(sfens)
+
+
+def no_number(sfens: Sequence[str]) -> object:
+    return [({"7g7f": 1.0, "2g2f": math.nan}, 0.5)] * len(sfens)
+
+
+def below_zero(sfens: Sequence[str]) -> object:
+    return [({"7g7f": 1.0, "2g2f": -1.0}, 0.5)] * len(sfens)
 
 
 def broken(sfens: Sequence[str]) -> object:
@@ -431,6 +455,8 @@ def broken(sfens: Sequence[str]) -> object:
             "words",
             "returned ({'7g7f': 'much'}, 0.5), not ({move: weight}, win rate), in",
         ),
+        ("no_number", "returned a weight of nan for 2g2f, in lnsgkgsnl/"),
+        ("below_zero", "returned a weight of -1.0 for 2g2f, in lnsgkgsnl/"),
         ("broken", "raised RuntimeError: out of luck"),
     ],
 )

@@ -93,3 +93,14 @@ def test_outputs_may_be_numbers_of_other_types(
     use: Callable[[Evaluator], None], dtype: type
 ) -> None:
     use(Custom(lambda policy, value: (policy.astype(dtype), value.astype(dtype))))
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("count", ["slots", "max_batch"])
+def test_an_evaluator_without_slots_or_rows_is_refused(
+    use: Callable[[Evaluator], None], count: str
+) -> None:
+    evaluator = UniformEvaluator(max_batch=4, slots=2)
+    setattr(evaluator, count, 0)
+    with pytest.raises(ValueError, match=f"{count} is 0, at least 1 is needed"):
+        use(evaluator)

@@ -306,6 +306,8 @@ class FunctionLabeller(PositionLabeller):
             found = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError, ValueError) as error:
             raise LabelError(f"{name}: expected MODULE:FUNCTION ({error})") from error
+        except Exception as error:
+            raise LabelError(f"{module} raised {type(error).__name__}: {error}") from error
         if not callable(found):
             raise LabelError(f"{name} is not callable")
         self._function: Function = found
@@ -364,6 +366,9 @@ class FunctionLabeller(PositionLabeller):
             raise LabelError(
                 f"{self._name} returned a win rate of {win_rate}, not in [0, 1], {where}"
             )
+        for move, weight in given.items():
+            if not 0 <= weight < math.inf:
+                raise LabelError(f"{self._name} returned a weight of {weight} for {move}, {where}")
         try:
             return {board.parse_usi(m).move16: w for m, w in given.items()}, win_rate
         except ValueError as error:  # names the position

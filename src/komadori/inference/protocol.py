@@ -130,9 +130,12 @@ def not_started(slot: int) -> ValueError:
 
 
 def check_evaluator(name: str, value: object) -> None:
-    """Raise TypeError, which names the argument, unless the value is an evaluator."""
+    """Raise TypeError, which names the argument, unless the value is an evaluator; ValueError if it
+    has no slots or rows."""
     if not all(hasattr(value, part) for part in ("slots", "features", "inputs", "start")):
         raise not_expected(name, value, "an evaluator (of inference.load)")
+    evaluator = cast("Evaluator", value)
+    check_counts(threads=None, slots=evaluator.slots, max_batch=evaluator.max_batch)
 
 
 def check_counts(*, threads: int | None, **counts: int | None) -> None:
