@@ -284,6 +284,25 @@ def test_a_stopped_epoch_is_repeated(tmp_path: Path) -> None:
     assert (folder / "nn.bin").read_bytes() == (tmp_path / "whole" / "nn.bin").read_bytes()
 
 
+def test_a_stop_ends_the_search_of_leaves(tmp_path: Path, monkeypatch) -> None:
+    parts, settings = (examples(400, 1), examples(80, 2)), Settings(epochs=2, batch=64, threads=1)
+    whole = Learner(settings, *parts, tmp_path / "whole", resume=False)
+    whole.run()
+    monkeypatch.setattr("komadori.linear.nnue._LEAVES", 100)
+    asked: list[int] = []
+
+    def stop() -> bool:  # within the first leaves
+        asked.append(1)
+        return len(asked) == 3
+
+    learner = Learner(settings, *parts, tmp_path / "parts", resume=False)
+    learner.run(None, lambda count: pytest.fail("it was trained"), stop)
+    assert len(asked) == 3
+    learner.run()  # leaves found in parts are the same
+    assert learner.is_done
+    assert learner.weights().content == whole.weights().content
+
+
 @pytest.mark.parametrize(
     "damage", ["cut", "changed", "pickled", "encrypted", "incomplete", "scalar", "text"]
 )

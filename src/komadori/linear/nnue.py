@@ -35,6 +35,7 @@ from komadori.linear.regression import (
     LossSettings,
     Positions,
     agreement,
+    chunks,
     held_out,
     with_draws,
 )
@@ -48,6 +49,8 @@ from komadori.typed_settings import at_least, at_most, one_of, positive
 
 LEAVES = ("own", "root")
 _AGREEMENT_POSITIONS = 2000
+#: Positions whose leaves are searched between two looks for a stop.
+_LEAVES = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -246,7 +249,10 @@ class Learner:
             if renews:
                 self._leaf_weights = self.weights().content if self._has_weights else b""
             if train is None or renews or self.windows:
-                train = self._data(self._positions(), self._leaf_weights)[0]
+                found = self._data(self._positions(), self._leaf_weights, stop)
+                if found is None:
+                    return
+                train = found[0]
             leaf_seconds = time.monotonic() - started
             report = self._epoch(train, leaf_seconds, on_positions, stop)
             if report is None:
@@ -271,13 +277,21 @@ class Learner:
         is_first_own = self.epoch == 1 and not self._leaf_weights
         return is_first_own or self.epoch % settings.leaves_every == 0
 
-    def _data(self, positions: Positions, nn_bin: bytes) -> tuple[_core.NnueData, Positions]:
+    def _data(
+        self, positions: Positions, nn_bin: bytes, stop: Callable[[], bool] = bool
+    ) -> tuple[_core.NnueData, Positions] | None:
         """Find the leaves with a network (b"" for material); positions that end in mate are
-        dropped."""
+        dropped. None if stopped."""
         settings = self.settings
         if settings.leaves == "own":
             weights: Any = NnueWeights(nn_bin) if nn_bin else TwoPieceWeights.material()
-            positions = Leaves.of(weights.core(), positions, settings.threads).as_positions()
+            core = weights.core()
+            leaves: list[Positions] = []
+            for part in chunks(positions, _LEAVES):
+                if stop():
+                    return None
+                leaves.append(Leaves.of(core, part, settings.threads).as_positions())
+            positions = Positions.joined(leaves) if leaves else positions
         data = _core.NnueData(
             positions.hcp,
             positions.score_cp.astype(np.float32),
@@ -350,7 +364,9 @@ class Learner:
     def _test(self) -> tuple[Loss, Loss, tuple[float, ...]]:
         settings, model = self.settings, self.model
         weights = model.quantised()
-        data, leaves = self._data(self.test, self.weights().content)
+        found = self._data(self.test, self.weights().content)
+        assert found is not None
+        data, leaves = found
         model.rounds = False
         every = np.arange(len(data), dtype=np.uint32)
         test = Loss.of_sums(model.loss(data, every, **self._loss()), len(data))

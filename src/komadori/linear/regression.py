@@ -44,6 +44,16 @@ class Positions:
             samples.move16[rows],
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence[Positions]) -> Positions:
+        """The positions of the parts, at least one, in order."""
+        return cls(
+            np.concatenate([part.hcp for part in parts]),
+            np.concatenate([part.score_cp for part in parts]),
+            np.concatenate([part.result for part in parts]),
+            np.concatenate([part.move16 for part in parts]),
+        )
+
     def __len__(self) -> int:
         return len(self.hcp)
 
