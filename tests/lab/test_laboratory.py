@@ -5,6 +5,8 @@ import json
 import math
 import re
 import shlex
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -215,6 +217,23 @@ def test_processes_share_the_runs(toy, samples, tmp_path, monkeypatch):
     assert laboratory.run([toy], [1])
     assert watch.ended == ["fast"]
     assert {r.variant for r in store.records("toy")} == {"slow", "fast"}
+
+
+def test_waiting_for_another_process_ends_on_a_stop(toy, samples, tmp_path):
+    stop = threading.Event()
+    other = Laboratory(Store(tmp_path / "results"), tmp_path / "runs", TINY, samples)
+    claims_held = [other._claim(other.tasks([toy], [1])) for _ in range(2)]
+
+    class Waiting(Watch):
+        def wait(self, left):
+            threading.Timer(0.3, stop.set).start()
+
+    laboratory = dataclasses.replace(other, observer=Waiting(), stop=stop.is_set)
+    started = time.monotonic()
+    assert not laboratory.run([toy], [1])
+    assert 0.3 <= time.monotonic() - started < 1
+    for _, claim in claims_held:
+        claim.release()
 
 
 def test_the_same_run_of_two_experiments_is_made_by_one_process(toy, samples, tmp_path):
