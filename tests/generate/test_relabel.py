@@ -514,6 +514,18 @@ def test_games_that_cannot_be_labelled_are_counted(tmp_path: Path) -> None:
     assert len(list(read_chunks([path]))) >= 1
 
 
+@pytest.mark.parametrize("changed", [0, 1])
+def test_sources_that_change_meanwhile_are_an_error(tmp_path: Path, changed: int) -> None:
+    paths = [tmp_path / "a.csa", tmp_path / "b.csa"]
+    for path in paths:
+        records.write_games(path, some_games(300, 3))
+    chunks = read_chunks(paths)
+    next(chunks)
+    paths[changed].write_bytes(paths[changed].read_bytes())
+    with pytest.raises(records.RecordError, match=rf"{'ab'[changed]}\.csa: changed while it was"):
+        list(chunks)
+
+
 def test_the_shipped_network_knows_the_first_moves(tmp_path: Path) -> None:
     path = tmp_path / "g.hcpe3"
     records.write_games(path, some_games(1, 8))

@@ -122,3 +122,25 @@ def test_a_single_file_is_one_file_not_its_letters() -> None:
         assert SampleStream(one).paths == [path]
         assert split_files(one, 0.5, 1) == ([path], [])
         assert Lines(one).files == [str(path)]
+
+
+@pytest.mark.parametrize("how", ["replaced", "overwritten"])
+@pytest.mark.parametrize("when", ["in an epoch", "between epochs"])
+def test_files_that_change_meanwhile_are_an_error(files, tmp_path, how, when) -> None:
+    own = []
+    for path in files[:3]:
+        own.append(tmp_path / path.name)
+        own[-1].write_bytes(path.read_bytes())
+    stream = SampleStream(own, 50)
+    assert len(stream)
+    windows = stream.windows(0)
+    next(windows)
+    if when == "between epochs":
+        list(windows)
+        windows = stream.windows(1)
+    for path in own:
+        target = path if how == "overwritten" else path.with_suffix(".new")
+        target.write_bytes(files[3].read_bytes())
+        target.replace(path)
+    with pytest.raises(records.RecordError, match=r"hcpe3\.xz: changed while it was in use"):
+        list(windows)

@@ -27,6 +27,7 @@ from komadori.generate.folder import (
 )
 from komadori.json_file import as_json, dump_json, read_table
 from komadori.records import Game, GameReader, SampleReader, Samples, Winner
+from komadori.records.files import UnchangedFiles
 from komadori.records.formats import guess_format
 from komadori.records.samples import samples_of
 from komadori.rules import RulesError
@@ -77,14 +78,18 @@ def nothing_usable(left_out: int) -> str:
 def read_chunks(sources: Sequence[Path]) -> Iterator[Chunk]:
     """Yield the games of all files in chunks: every ply, labelled with the move played.
 
-    `samples.game` is unique over all files. Raises RecordError for a file of unknown format,
-    OSError.
+    `samples.game` is unique over all files. Raises RecordError for a file of unknown format or one
+    that changes meanwhile, OSError.
     """
+    unchanged = UnchangedFiles()
+    for path in sources:
+        unchanged.check(path)
     sizes = [max(1, path.stat().st_size) for path in sources]
     games = 0
     for number, path in enumerate(sources):
         done = sum(sizes[:number])
         for samples, skipped, fraction in _read_file(path):
+            unchanged.check(path)
             if len(samples):
                 samples.game += games - int(samples.game[0])
                 games = int(samples.game[-1]) + 1

@@ -20,7 +20,15 @@ from komadori import atomic
 from komadori._core.records import report_cut_files
 from komadori.records.errors import RecordError, Skipped
 
-__all__ = ["AtomicFile", "atomic_writer", "content", "map_file", "paths_of", "plain_suffix"]
+__all__ = [
+    "AtomicFile",
+    "UnchangedFiles",
+    "atomic_writer",
+    "content",
+    "map_file",
+    "paths_of",
+    "plain_suffix",
+]
 
 BUFFER_BYTES = 1 << 20
 #: Largest decompressed content held in memory; larger content goes to a temporary file.
@@ -44,6 +52,20 @@ def plain_suffix(path: Path) -> str:
     for packed in _COMPRESSED:
         name = name.removesuffix(packed)
     return Path(name).suffix
+
+
+class UnchangedFiles:
+    """Files that are read more than once, or over a long time: none may change meanwhile."""
+
+    def __init__(self) -> None:
+        self._states: dict[Path, tuple[int, int, int]] = {}
+
+    def check(self, path: Path) -> None:
+        """Raise RecordError if the file was written or replaced since the first call; OSError."""
+        about = path.stat()
+        state = (about.st_ino, about.st_size, about.st_mtime_ns)
+        if self._states.setdefault(path, state) != state:
+            raise RecordError(f"{path}: changed while it was in use")
 
 
 def content(path: Path, faults: list[Skipped] | None = None) -> NDArray[np.uint8]:

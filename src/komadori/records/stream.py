@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.records.errors import RecordError
-from komadori.records.files import paths_of
+from komadori.records.files import UnchangedFiles, paths_of
 from komadori.records.keys import position_keys
 from komadori.records.sample_moves import SampleMoves, load_sample_moves
 from komadori.records.samples import Samples, load_samples
@@ -74,6 +74,7 @@ class SampleStream:
         self.threads = threads
         self._leave_out = None if leave_out is None else np.unique(leave_out)
         self._positions: int | None = None
+        self._unchanged = UnchangedFiles()
 
     def __len__(self) -> int:
         """Positions per epoch. The first call decodes all files once to count them."""
@@ -94,7 +95,8 @@ class SampleStream:
     def windows(self, epoch: int, start: int = 0) -> Generator[Window, None, None]:
         """Yield the windows of an epoch, decoding one ahead.
 
-        start: the `first` of a window to start from. Raises the errors of `load_samples`.
+        start: the `first` of a window to start from. Raises the errors of `load_samples`, and
+        RecordError for a file that has changed since it was first read.
         """
         ready: queue.Queue[Window | BaseException | None] = queue.Queue(maxsize=1)
         ended = threading.Event()
@@ -157,7 +159,9 @@ class SampleStream:
                 yield from pool.map(read, paths[begin : begin + self.threads])
 
     def _read(self, with_moves: bool, path: Path) -> tuple[Samples, SampleMoves | None]:
+        self._unchanged.check(path)
         samples, moves = load_sample_moves(path) if with_moves else (load_samples(path), None)
+        self._unchanged.check(path)
         if self._leave_out is None:
             return samples, moves
         keep = ~np.isin(position_keys(samples.hcp), self._leave_out)
