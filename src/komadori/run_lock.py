@@ -8,6 +8,7 @@ an error that names the first.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shlex
@@ -82,9 +83,17 @@ class RunLock:
             )
             place = path if is_its_own else self.place
             raise OSError(error.errno, error.strerror, str(place)) from error
+        self._held = _identity(path)
         with contextlib.suppress(OSError):  # optional: the disk may be full
             self._holder_path.write_text(json.dumps(_this_process()), encoding="utf-8")
         return self
+
+    def check_place(self) -> None:
+        """Raise OSError if the folder that is held was moved, removed or replaced: what is written
+        there now would not belong to the run. Precondition: the lock is held."""
+        if _identity(Path(self._lock.lock_file)) != self._held:
+            reason = "was moved, removed or replaced while it was in use"
+            raise OSError(errno.ENOENT, reason, str(self.place))
 
     def release(self) -> None:
         """Release the lock; no-op if it isn't held."""
@@ -135,6 +144,15 @@ def was_released(folder: Path) -> bool:
     """
     path = folder / LOCK_FILE
     return path.is_file() and not _holder_path(path).is_file()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another that takes its place; None if there is none."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
 
 
 def _holder_path(lock: Path) -> Path:

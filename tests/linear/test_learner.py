@@ -380,3 +380,23 @@ def test_it_overfits_twenty_games(tmp_path) -> None:
     learn.run(reports.append)
     assert reports[-1].agreement[0] > 0.9
     assert reports[-1].agreement[0] > reports[0].agreement[0]
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_folder_that_was_moved_away_ends_the_run(
+    tmp_path, games: Records, is_replaced: bool
+) -> None:
+    """Another in its place is left alone, and none is made that can't be resumed."""
+    folder = tmp_path / "run"
+
+    def move(_: object) -> None:
+        folder.rename(tmp_path / "moved")
+        if is_replaced:
+            folder.mkdir()
+            (folder / "state.npz").write_text("mine")
+
+    moved = learner(folder, games)
+    with pytest.raises(OSError, match="was moved, removed or replaced while it was in use"):
+        moved.run(move)
+    assert (folder / "state.npz").read_text() == "mine" if is_replaced else not folder.exists()
+    learner(tmp_path / "moved", games, resume=True).run()

@@ -450,3 +450,24 @@ def test_without_test_part(tmp_path, encoder, samples):
     result = run(tmp_path / "run", make_config(data={"test_fraction": 0}), encoder, samples)
     assert result.test is None
     assert isinstance(result.checkpoint, Path)
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_folder_that_was_moved_away_ends_the_run(tmp_path, encoder, samples, is_replaced):
+    folder = tmp_path / "run"
+    config = make_config(loop={"max_steps": 8, "evaluate_every": 4, "checkpoint_every": 2})
+
+    def move(_):
+        if (folder / "checkpoints").exists():
+            folder.rename(tmp_path / "moved")
+            if is_replaced:
+                folder.mkdir()
+                (folder / "log.jsonl").write_text("mine")
+
+    with pytest.raises(OSError, match="was moved, removed or replaced while it was in use"):
+        run(folder, config, encoder, samples, progress=move)
+    if is_replaced:
+        assert [path.name for path in folder.iterdir()] == ["log.jsonl"]
+    else:
+        assert not folder.exists()
+    assert run(tmp_path / "moved", config, encoder, samples, resume=True).is_complete

@@ -256,6 +256,7 @@ class Learner:
             leaf_seconds = time.monotonic() - started
             report = self._epoch(train, leaf_seconds, on_positions, stop)
             if report is None:
+                self._folder.lock.check_place()
                 return
             self._save(report)
             self._save_best()

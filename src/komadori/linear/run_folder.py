@@ -159,7 +159,9 @@ class RunFolder:
     def save_state(
         self, arrays: Mapping[str, NDArray[Any]], report: Mapping[str, Any] | None = None
     ) -> None:
-        """Write state.npz atomically. `report`: what `log` is given next."""
+        """Write state.npz atomically. `report`: what `log` is given next. Raises OSError, also if
+        the folder is no longer there."""
+        self.lock.check_place()
         line = b"" if report is None else _line(report)
         with atomic_writer(self.state_path) as file:
             np.savez(file, **arrays, **{_REPORT: np.frombuffer(line, np.uint8)})  # type: ignore[arg-type]

@@ -53,7 +53,8 @@ def train(
     Raises InUseError, an OSError, while another process trains in the folder.
     """
     # Of torchrun's processes the first writes for all.
-    with RunLock(run_dir) if World.is_first_process() else contextlib.nullcontext():
+    lock = RunLock(run_dir) if World.is_first_process() else None
+    with lock or contextlib.nullcontext():
         return _train(
             config,
             train_samples,
@@ -64,6 +65,7 @@ def train(
             stop=stop,
             stop_test=stop_test,
             encoder=encoder,
+            lock=lock,
         )
 
 
@@ -78,6 +80,7 @@ def _train(
     stop: Callable[[], bool] | None,
     stop_test: Callable[[], bool] | None,
     encoder: Encoder | None,
+    lock: RunLock | None,
 ) -> RunResult:
     folder = RunFolder(run_dir, resume=resume)
     setup = Setup.of(config, train_samples, test_samples, encoder, is_new=not resume)
@@ -120,6 +123,8 @@ def _train(
             is_over = is_over or is_stopped
             if is_over or (step and is_due(step, loop.checkpoint_every)):
                 run.guard.settle()
+                if lock:
+                    lock.check_place()
                 run.save(batch, is_stopped=is_stopped)
             if is_over:
                 return run.finish(is_stopped=is_stopped)
