@@ -7,6 +7,7 @@ import json
 import lzma
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -39,7 +40,7 @@ from komadori.arena.store import to_game
 from komadori.arena.workers import Job, WorkerError
 from komadori.cli._group import group
 from komadori.generate.openings import Lines
-from komadori.players import Decision, make
+from komadori.players import Decision, PlayerSpecError, make
 from komadori.records import Skipped, Winner, read_games
 from komadori.rules import Board
 from komadori.run_lock import InUseError
@@ -981,3 +982,37 @@ def test_a_worker_of_a_cluster_returns_games_that_the_head_can_read() -> None:
     record = GameRecord.from_json(found[0][1])
     assert (record.index, record.names, record.moves[0]) == (3, ("random", "material"), "7g7f")
     assert GameRecord.from_json(record.to_json()) == record
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_a_player_is_not_loaded_from_files_that_changed_in_the_match(
+    tmp_path: Path, concurrency: int
+) -> None:
+    """After the failure of an engine both players are loaded again."""
+    weights = tmp_path / "nn.bin"
+    shipped = Path(komadori.__file__).parent / "data" / "nnue-k-p.bin"
+    weights.write_bytes(shipped.read_bytes())
+
+    def change(*_: object) -> None:
+        content = bytearray(shipped.read_bytes())
+        content[-1] ^= 1
+        weights.write_bytes(content)
+
+    a = f"alphabeta?EvalFile={weights}"
+    broken = f"usi:{shlex.quote(sys.executable)} {shlex.quote(str(failing_engine(tmp_path)))}"
+    with pytest.raises((PlayerSpecError, WorkerError), match=r"nn\.bin changed while it was in"):
+        arena.play_match(a, broken, games=10, nodes=1, concurrency=concurrency, on_game=change)
+
+
+def failing_engine(folder: Path) -> Path:
+    """An engine that ends instead of answering `go`."""
+    path = folder / "failing.py"
+    path.write_text(
+        "for line in iter(input, 'quit'):\n"
+        "    answer = {'usi': 'usiok', 'isready': 'readyok'}.get(line)\n"
+        "    if line.startswith('go'):\n"
+        "        break\n"
+        "    if answer:\n"
+        "        print(answer, flush=True)\n"
+    )
+    return path

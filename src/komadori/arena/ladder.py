@@ -523,7 +523,8 @@ class Ladder:
             opening = self.settings.openings[number % len(self.settings.openings)]
             jobs.append(Job(2 * number + i % 2, number, opening, i % 2 == 0, 2 * number + i % 2))
         workers = min(concurrency, games)
-        for record in run_jobs((a.spec, b.spec), self.settings.conditions, jobs, workers):
+        specs, files = (a.spec, b.spec), (a.files, b.files)
+        for record in run_jobs(specs, self.settings.conditions, jobs, workers, files):
             record.names = pair if record.first_is_black else (pair[1], pair[0])
             yield record
 

@@ -228,7 +228,7 @@ def play_match(
                 store.check_records(job.index, suffixes)
         if result.decision is None:
             if ray is None:
-                played = run_jobs(sources, conditions, jobs, concurrency)
+                played = run_jobs(sources, conditions, jobs, concurrency, terms["files"])
             else:
                 from komadori.arena.cluster import run_jobs_on_cluster
 

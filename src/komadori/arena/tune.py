@@ -24,7 +24,7 @@ from komadori.arena.limits import check_players, describe
 from komadori.arena.openings import OnSkipped, Opening, choose, random_openings, read_openings
 from komadori.arena.page import fill_template
 from komadori.arena.spsa import LARGEST, Parameter, Spsa, Trial
-from komadori.arena.workers import Job, WorkerError, run_jobs, tunable
+from komadori.arena.workers import Files, Job, WorkerError, run_jobs, tunable
 from komadori.atomic import write_text
 from komadori.players import PlayerSpec
 from komadori.players.spec import with_options
@@ -252,12 +252,14 @@ def tune(
         players.make(config.opponent).close()
     tuning = Tuning(player, config, spsa, [(0, dict(spsa.theta))])
     folder = Path(out)
-    with Journal(folder, "tune.jsonl", _terms(player, config, openings)) as journal:
+    terms = _terms(player, config, openings)
+    files = (terms["files"][0], terms["files"][-1])
+    with Journal(folder, "tune.jsonl", terms) as journal:
         for number, row in enumerate(journal.rows(), 2):
             if what := _damage(tuning, row):
                 raise journal.damage(number, ValueError(what))
             _replay(tuning, row)
-        _play(tuning, openings, journal, concurrency, on_pair, folder / "index.html")
+        _play(tuning, openings, journal, concurrency, files, on_pair, folder / "index.html")
         write_page(folder / "index.html", tuning)
     return tuning
 
@@ -346,6 +348,7 @@ def _play(
     openings: Sequence[Opening],
     journal: Journal,
     concurrency: int,
+    files: Files,
     on_pair: OnPair | None,
     page: Path,
 ) -> None:
@@ -373,7 +376,7 @@ def _play(
     failed_in_a_row, failed, reason = 0, "", ""
     last_page = time.monotonic()
     sources = (tuning.player, opponent or tuning.player)
-    for record in run_jobs(sources, tuning.config.conditions, jobs(), concurrency):
+    for record in run_jobs(sources, tuning.config.conditions, jobs(), concurrency, files):
         k = record.index // n_games
         games = played.setdefault(k, [])
         games.append(record)

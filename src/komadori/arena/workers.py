@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 #: A specification, or a function that builds a player.
 PlayerSource: TypeAlias = "str | Callable[[], Player]"
+
+
+#: The fingerprints of two players' files (`players.fingerprint`); empty if unknown.
+Files: TypeAlias = Sequence[Mapping[str, str]]
+NO_FILES: Files = ({}, {})
 
 
 class WorkerError(RuntimeError):
@@ -56,22 +61,26 @@ def run_jobs(
     conditions: Conditions,
     jobs: Iterable[Job],
     concurrency: int,
+    files: Files = NO_FILES,
 ) -> Iterator[GameRecord]:
     """Play the jobs and yield each game as it finishes. Closing the iterator ends all work.
 
     A job is taken from `jobs` only when a worker is free, one at a time, so `jobs` may depend on
-    the games finished so far.
+    the games finished so far. `files`: fingerprints of the players' files, if known; then loading a
+    player from others raises PlayerSpecError.
     """
     if concurrency == 1:
-        with GameRunner(sources) as runner:
+        with GameRunner(sources, files) as runner:
             for job in jobs:
                 yield runner.play(job, conditions)
         return
     if all(isinstance(source, str) for source in sources):
         threads = max(1, available_threads() // concurrency)
-        open_runner: Callable[[], Any] = partial(ProcessGameRunner, sources, conditions, threads)
+        open_runner: Callable[[], Any] = partial(
+            ProcessGameRunner, sources, conditions, threads, files
+        )
     else:
-        open_runner = partial(GameRunner, sources)
+        open_runner = partial(GameRunner, sources, files)
     count = min(concurrency, len(jobs)) if isinstance(jobs, Sized) else concurrency
     yield from _in_threads(open_runner, conditions, iter(jobs), count)
 
@@ -130,8 +139,8 @@ def _in_threads(
 class GameRunner:
     """Plays games between two players in this process."""
 
-    def __init__(self, sources: tuple[PlayerSource, PlayerSource]) -> None:
-        self._sources = sources
+    def __init__(self, sources: tuple[PlayerSource, PlayerSource], files: Files = NO_FILES) -> None:
+        self._sources, self._files = sources, files
         self._players: list[Player | None] = [None, None]
 
     def __enter__(self) -> GameRunner:
@@ -151,12 +160,15 @@ class GameRunner:
 
     def _player(self, i: int) -> Player:
         from komadori.players import make
+        from komadori.players.fingerprint import check_unchanged
 
         player = self._players[i]
         if player is None:
             source = self._sources[i]
             player = make(source) if isinstance(source, str) else _built(source)
             self._players[i] = player
+            if isinstance(source, str) and self._files[i]:
+                check_unchanged(source, self._files[i])
         return player
 
     def play(self, job: Job, conditions: Conditions) -> GameRecord:
@@ -207,7 +219,11 @@ class ProcessGameRunner:
     """A `GameRunner` in a separate process."""
 
     def __init__(
-        self, sources: tuple[PlayerSource, PlayerSource], conditions: Conditions, threads: int
+        self,
+        sources: tuple[PlayerSource, PlayerSource],
+        conditions: Conditions,
+        threads: int,
+        files: Files = NO_FILES,
     ) -> None:
         """`threads`: default number of threads of a network."""
         self._process = subprocess.Popen(
@@ -219,7 +235,8 @@ class ProcessGameRunner:
             env={THREADS_VARIABLE: str(threads), **os.environ, "PYTHONUTF8": "1"},
             start_new_session=True,  # only the parent handles Ctrl-C
         )
-        self._send({"players": list(sources), "conditions": asdict(conditions)})
+        about = {"players": list(sources), "files": list(files), "conditions": asdict(conditions)}
+        self._send(about)
 
     def __enter__(self) -> ProcessGameRunner:
         return self
@@ -283,7 +300,7 @@ def main() -> int:
         setup = json.loads(lines.get() or "")
         a, b = setup["players"]
         conditions = Conditions(**setup["conditions"])
-        with GameRunner((a, b)) as runner:
+        with GameRunner((a, b), setup["files"]) as runner:
             while line := lines.get():
                 is_playing.set()
                 data = json.loads(line)

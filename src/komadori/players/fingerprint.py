@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 
@@ -28,6 +28,20 @@ def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
     check_type("spec", spec, str, PlayerSpec)
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
     return {str(path): _digest(path) for path in sorted(set(_files(parsed)))}
+
+
+def check_unchanged(spec: str | PlayerSpec, files: Mapping[str, str]) -> None:
+    """Raise PlayerSpecError if a player's files are no longer those of the fingerprint `files`.
+
+    Those of external engines, which may write files of their own, are not compared.
+    """
+    parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
+    if parsed.kind not in ("model", "policy", "one-ply", "alphabeta"):
+        return
+    now = fingerprint(parsed)
+    for path in sorted(now.keys() | files.keys()):
+        if now.get(path) != files.get(path):
+            raise PlayerSpecError(f"{path} changed while it was in use")
 
 
 def check_files(spec: str | PlayerSpec) -> None:
