@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from komadori import inference
+from komadori.inference import ModelError, default_model
+from komadori.inference.fakes import UniformEvaluator
+from komadori.inference.model_file import load_identified
 from komadori.players import PlayerSpec, PlayerSpecError, check, evaluators, fingerprint, make
 from komadori.players.player import Decision
 from komadori.players.searching import SearchPlayer
@@ -484,3 +488,20 @@ def test_a_fingerprint_leaves_out_what_only_shares_the_model_s_name(tmp_path: Pa
         (tmp_path / name).write_text("x")
     found = fingerprint(f"model:{tmp_path / 'm.onnx'}")
     assert {Path(path).name for path in found} == parts
+
+
+def test_a_model_that_changes_while_it_is_loaded_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(default_model().read_bytes())
+    evaluator, digest = load_identified(path, UniformEvaluator)
+    assert digest == inference.digest(path)
+    evaluator.close()
+
+    def load_and_change() -> UniformEvaluator:
+        path.write_bytes(b"another")
+        return UniformEvaluator()
+
+    with pytest.raises(ModelError, match=r"m\.onnx: changed while it was in use"):
+        load_identified(path, load_and_change)
+    with pytest.raises(ModelError, match="no such"):
+        load_identified(tmp_path / "none", lambda: inference.load(tmp_path / "none.onnx"))

@@ -53,6 +53,7 @@ def network_engine(model: str, threads: int) -> AnalysisEngine:
     """Create the tree search with a network and its options. Raises ClickException."""
     from komadori import inference
     from komadori.analysis import PositionAnalyser
+    from komadori.inference.model_file import load_identified
     from komadori.players.evaluators import load_evaluator
     from komadori.search import PuctOptions
     from komadori.usi.models import ModelDefaultsError, find_model
@@ -63,10 +64,13 @@ def network_engine(model: str, threads: int) -> AnalysisEngine:
     try:
         found = Path(find_model(model, is_typed=True))
         options.set("DNN_Model", str(found))
-        evaluator = load_evaluator(options)
-        facts: dict[str, Any] = {"model": found.name, "evaluator": evaluator.name}
+        sha256 = ""
         if found.is_file():
-            facts["sha256"] = inference.digest(found)
+            evaluator, sha256 = load_identified(found, lambda: load_evaluator(options))
+        else:
+            evaluator = load_evaluator(options)
+        facts: dict[str, Any] = {"model": found.name, "evaluator": evaluator.name}
+        facts |= {"sha256": sha256} if sha256 else {}
     except (inference.ModelError, ModelDefaultsError, OSError) as error:
         raise click.ClickException(str(error)) from error
     own = options.settings()  # set by the model

@@ -157,6 +157,7 @@ def command(
     from komadori.generate.openings import Lines
     from komadori.generate.selfplay import SelfPlayGames, model_digest, selfplay_card
     from komadori.generate.selfplay_settings import SelfPlaySettings
+    from komadori.inference.model_file import load_identified
     from komadori.usi.models import find_model, is_fake
 
     _refuse_unused({"openings": openings, **given})
@@ -171,17 +172,20 @@ def command(
         options: dict[str, Any] = {"max_batch": batch} if batch else {}
         if not is_fake(path):
             options |= {"precision": precision} | ({"threads": threads} if threads else {})
-        digest = model_digest(str(path))
-        settings_card = selfplay_card(settings, lines, digest)
         if address is None:
-            evaluator = inference.load(path, backend=backend, **options)
+            evaluator, digest = load_identified(
+                str(path), lambda: inference.load(path, backend=backend, **options), model_digest
+            )
             try:
+                settings_card = selfplay_card(settings, lines, digest)
                 with GameFolder(folder, settings_card, segment_games) as held:
                     source = SelfPlayGames(evaluator, settings, lines.openings, at_once)
                     run(held, source, games, source.games_at_once // 16 + 1)
             finally:
                 evaluator.close()
             return
+        digest = model_digest(str(path))
+        settings_card = selfplay_card(settings, lines, digest)
         with GameFolder(folder, settings_card, segment_games) as held:
             held.add(recover_games(folder))
             remove_journals(folder)

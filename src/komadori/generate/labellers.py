@@ -22,6 +22,7 @@ from komadori._core import encoding as _core
 from komadori.encoding import FEATURES, encode_planes, score_from_win_rate
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.inference import Evaluator
+from komadori.inference.model_file import load_identified
 from komadori.inference.protocol import Floats, invalid_outputs, wait_for
 from komadori.records import MATE_CP, Samples, score_to_record
 from komadori.rules import Board
@@ -107,8 +108,9 @@ class NetworkLabeller:
     def __init__(self, model: str, settings: PolicySettings, **options: Any) -> None:
         """`options` are passed to `inference.load`, whose errors are raised."""
         self._settings = settings
-        self.evaluator = inference.load(model, **options)
-        self._digest = model_digest(model)
+        self.evaluator, self._digest = load_identified(
+            model, lambda: inference.load(model, **options), model_digest
+        )
         self._coef = settings.eval_coef or model_coef(model)
 
     def card(self) -> dict[str, Any]:

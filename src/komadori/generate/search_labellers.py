@@ -26,6 +26,7 @@ from komadori.generate.labellers import (
     model_coef,
     model_digest,
 )
+from komadori.inference.model_file import load_identified
 from komadori.records import Samples, score_to_record
 from komadori.rules import Board
 
@@ -56,8 +57,9 @@ class SearchLabeller(PositionLabeller):
             raise LabelError("playouts must be at least 1")
         self._playouts = playouts
         self._coef = settings.eval_coef or model_coef(model)
-        self._digest = model_digest(model)
-        self.evaluator = inference.load(model, **options)
+        self.evaluator, self._digest = load_identified(
+            model, lambda: inference.load(model, **options), model_digest
+        )
         self._search: ManySearch[int] = ManySearch(
             self.evaluator,
             Effort(nodes=playouts),

@@ -11,14 +11,14 @@ labels.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from komadori.encoding import FEATURES, LABELS
 from komadori.inference.onnx_metadata import read_metadata
-from komadori.inference.protocol import ModelError
+from komadori.inference.protocol import Evaluator, ModelError
 from komadori.json_file import parse_table
 from komadori.model_folder import find_model
 from komadori.whole_file import refuse_device
@@ -129,6 +129,24 @@ def digest(path: Path | str) -> str:
     refuse_device(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def load_identified(
+    path: Path | str,
+    load: Callable[[], Evaluator],
+    digest_of: Callable[[Any], str] = digest,
+) -> tuple[Evaluator, str]:
+    """Load a model; also return its digest. Raises ModelError if the model changes meanwhile, since
+    the digest could be of another one than was loaded, and the errors of `load`."""
+    try:
+        before = digest_of(path)
+    except OSError:
+        before = ""  # `load` says what is wrong
+    evaluator = load()
+    if digest_of(path) != before:
+        evaluator.close()
+        raise ModelError(f"{path}: changed while it was in use")
+    return evaluator, before
 
 
 def default_model() -> Path:

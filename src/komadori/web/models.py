@@ -12,7 +12,8 @@ from typing import Any
 
 from komadori.cpus import available_threads
 from komadori.encoding import encode_boards
-from komadori.inference import Evaluator, InferenceError, ModelError, digest, evaluate
+from komadori.inference import InferenceError, ModelError, evaluate
+from komadori.inference.model_file import load_identified
 from komadori.inference.protocol import Floats
 from komadori.inference.shared import SharedEvaluator
 from komadori.json_file import parse_encodable
@@ -178,13 +179,16 @@ class Models:
         options.set("DNN_Model", path)
         options.set("UCT_Threads", str(self._threads))
         try:
-            evaluator: Evaluator = load_evaluator(options)
+            if Path(path).is_file():
+                evaluator, sha256 = load_identified(path, lambda: load_evaluator(options))
+            else:
+                evaluator, sha256 = load_evaluator(options), ""
         except (ModelError, InferenceError, ModelDefaultsError, ValueError, OSError) as error:
             reason = reason_of(error).removeprefix(f"{path}: ")  # pages know models by name
             raise RefusedError("failed", f"{info.name} can't be loaded: {reason}") from error
         facts = {"model": info.id, "evaluator": evaluator.name}
-        if Path(path).is_file():
-            facts["sha256"] = digest(Path(path))
+        if sha256:
+            facts["sha256"] = sha256
         return Engine(info, SharedEvaluator(evaluator), options.settings(), facts)
 
     def close(self) -> None:
