@@ -49,6 +49,24 @@ def game(number: int, digest: int | None = None, scored: int = 2) -> Game:
     return Game(facts, bytes(table_of([moves]).hcpe3(0)) if scored else b"")
 
 
+@pytest.mark.parametrize("makes_another", [False, True])
+def test_a_folder_that_was_moved_gets_no_further_games(tmp_path, makes_another) -> None:
+    """A new folder without settings took them."""
+    path, moved = tmp_path / "games", tmp_path / "moved"
+    with GameFolder(path, {"a": 1}, 2) as folder:
+        folder.add([game(0), game(1), game(2)])
+        path.rename(moved)
+        if makes_another:
+            path.mkdir()
+        for more in (game(3), game(4)):
+            with pytest.raises(OSError, match="moved, removed or replaced"):
+                folder.add([more])
+    assert path.exists() == makes_another
+    assert not makes_another or list(path.iterdir()) == []
+    with GameFolder(moved, {"a": 1}, 2) as folder:
+        assert folder.games >= 3
+
+
 def test_segments_are_in_order_whatever_the_order_of_the_games(tmp_path) -> None:
     with GameFolder(tmp_path, {"a": 1}, 3) as folder:
         folder.add([game(4), game(1), game(5), game(3)])

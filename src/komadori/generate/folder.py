@@ -381,9 +381,13 @@ class GameFolder:
     # -- adding
 
     def add(self, games: Iterable[FinishedGame]) -> None:
-        """Add finished games to the journals and write segments that are complete."""
+        """Add finished games to the journals and write segments that are complete.
+
+        Raises OSError, also if the folder was moved, removed or replaced.
+        """
         for game in games:
             segment = game.facts.number // self.segment_games
+            self._lock.check_place()
             if segment not in self._journals:
                 self._journals[segment] = Journal(self.path / f"{segment:06}.journal")
             if game.facts.number not in self._journals[segment].numbers:
@@ -433,6 +437,7 @@ class GameFolder:
             counts.add(game.facts, is_duplicate=not is_new)
             if is_new and game.hcpe3:
                 kept.append(game)
+        self._lock.check_place()
         games_file = self.path / f"{segment:06}{SUFFIX}"
         inner_file = self.path / f"inner-{segment:06}{SUFFIX}"
         self._write_games(games_file, [g.hcpe3 for g in kept])

@@ -118,6 +118,7 @@ class NearbyFolder(SegmentFolder[NearbyCounts]):
 
     def write(self, segment: int, samples: Samples, counts: NearbyCounts) -> NearbyCounts:
         """Write a segment, then its counts, each atomically."""
+        self.check_place()
         path = self.path / f"{segment:06}{SUFFIX}"
         if len(samples):
             with SampleWriter(path) as writer:

@@ -91,6 +91,7 @@ class LabelFolder(SegmentFolder[LabelCounts]):
 
     def write(self, segment: int, samples: Samples, labels: Labels, skipped: int) -> LabelCounts:
         """Write a segment, then its counts, each atomically."""
+        self.check_place()
         return write_segment(self.path, segment, samples, labels, skipped)
 
 

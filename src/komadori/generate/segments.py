@@ -219,6 +219,10 @@ class SegmentFolder(Generic[C]):
     def __exit__(self, *_: object) -> None:
         self._lock.release()
 
+    def check_place(self) -> None:
+        """Raise OSError if the folder was moved, removed or replaced."""
+        self._lock.check_place()
+
     def counts(self, segment: int) -> C | None:
         """The counts of a segment, None if it isn't complete.
 
