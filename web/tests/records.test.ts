@@ -468,3 +468,9 @@ test.each<Format>(['kif', 'ki2', 'jkf'])('an ending with variations beside it st
     expect([again.ending, ...[...again.nodes()].map(node => node.usi).sort()]).toEqual(['投了', '', '2g2f', '2g2f', '3c3d', '7g7f']);
   }
 });
+
+test('a position with more pieces than a set is refused, as when it is saved', () => {
+  const pawns = 'sfen 4k4/9/9/9/9/9/9/9/4K4 b ';
+  expect(readGames(`${pawns}18P 1`)).toHaveLength(1);
+  for (const text of [`${pawns}20P 1`, `position ${pawns}19P 1 moves 5i5h`]) expect(() => readGames(text)).toThrow('more pieces of a kind');
+});

@@ -51,7 +51,7 @@ export const isReadable = (sfen: string): boolean => !UNREADABLE.includes(sfenPr
 /** The pieces of a set; kings are counted for each side. */
 const SET: Record<string, number> = { P: 18, L: 4, N: 4, S: 4, G: 4, B: 2, R: 2 };
 
-function hasTooMany(sfen: string): boolean {
+export function hasTooMany(sfen: string): boolean {
   const [board = '', , hands = ''] = sfen.split(' ');
   const counts: Record<string, number> = {};
   for (const [, n, piece] of `${board.replace(/\d/g, ' ')} ${hands}`.toUpperCase().matchAll(/(\d*)([A-Z])/g)) counts[piece] = (counts[piece] ?? 0) + Number(n || 1);

@@ -28,7 +28,7 @@ import {
 import { rulingOf } from '../analyse/words';
 import { t } from '../i18n';
 import { isHandicap } from './handicaps';
-import { START } from './position';
+import { hasTooMany, START } from './position';
 import { withScoresOfCsa, withScoresOfKif } from './scores';
 import { GameTree, ownComment, type Ending, type Headers, type Node, type Result } from './tree';
 
@@ -89,6 +89,7 @@ function readPart(text: string, skipped: string[]): GameTree {
   const record = isKif ? readKif(endingMain(part), skipped) : readOne(part, format);
   if (record instanceof Error) throw new RecordError(wordsOf(record, format));
   const game = fromRecord(record, skipped);
+  if (hasTooMany(game.initialSfen)) throw new RecordError(t('setup.ERR_TOO_MANY_PIECES'));
   game.readFrom = format;
   if (format === RecordFormatType.CSA) for (const node of game.mainLine().slice(1)) node.comment = withScoresOfKif(node.comment, node);
   // tsshogi's KIF, KI2 and CSA parsers skip lines they don't recognise.
