@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from komadori.players.evaluators import load_evaluator, load_policy
-from komadori.usi.models import find_weights
+from komadori.usi.models import find_file
 from komadori.usi.options import EvaluationOptions, NetworkOptions, OptionTable
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _make_alphabeta(policy: Evaluator | None, options: OptionTable) -> Searcher:
     weights = evaluation_options.weights
     return AlphaBetaSearcher(
         evaluation_options.evaluation,
-        find_weights(weights) if weights else None,
+        find_file(weights, "weights") if weights else None,
         AlphaBetaOptions(**_alphabeta_settings(options)),
         fv_scale=evaluation_options.fv_scale,
         policy=policy,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from komadori.atomic import atomic_writer
-from komadori.usi.models import places
+from komadori.usi.models import ModelNotFoundError, find_file, places
 
 if TYPE_CHECKING:
     from komadori.records import Game
@@ -104,12 +104,10 @@ class Book:
     @classmethod
     def find(cls, name: str) -> Book:
         """Open a book by path, or by name in the folders of models."""
-        candidates = places(name)
-        for candidate in candidates:
-            if os.path.isfile(candidate):  # noqa: PTH113 - of a folder that can't be read, False
-                return cls(candidate)
-        where = ", ".join(str(candidate) for candidate in candidates)
-        raise BookError(f"no book {name}: looked for {where}")
+        try:
+            return cls(find_file(name, "book", os.path.isfile))
+        except ModelNotFoundError as error:
+            raise BookError(str(error)) from None
 
     def moves(self, board: Board) -> list[BookMove]:
         """Return the book's legal moves in a position, sorted by count, then by score.

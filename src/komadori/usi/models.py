@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -145,17 +145,17 @@ def find_model(name: str, *, is_typed: bool = False) -> str:
     raise ModelNotFoundError(f"{source}no model {named}: looked for {where}")
 
 
-def find_weights(name: str) -> str:
-    """Return the full path of an evaluation's weights; a relative name is looked up as models are.
+def find_file(name: str, kind: str, is_there: Callable[[Path], bool] = os.path.exists) -> Path:
+    """Return the full path of a file of some kind, such as weights, looked up as models are.
 
     Raises ModelNotFoundError.
     """
     candidates = places(name)
     for candidate in candidates:
-        if os.path.exists(candidate):  # noqa: PTH110 - of a folder that can't be read, False
-            return str(candidate)
+        if is_there(candidate):  # os.path's functions are False in a folder that can't be read
+            return candidate
     where = ", ".join(str(candidate) for candidate in candidates)
-    raise ModelNotFoundError(f"no weights {name}: looked for {where}")
+    raise ModelNotFoundError(f"no {kind} {name}: looked for {where}")
 
 
 def defaults_file(model: Path) -> Path | None:
