@@ -59,6 +59,7 @@ def allowed_moves(board: Board, go: GoCommand) -> list[Move]:
     return [move for move in moves if move.usi() in go.searchmoves] or moves
 
 
+@names_arguments
 class SimplePlayer(Named, ABC):
     """A player without a network: it declares a win where it can, and resigns without a move."""
 
