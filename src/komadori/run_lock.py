@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 
 from komadori.atomic import hidden_name
 from komadori.json_file import read_table
+from komadori.whole_file import file_identity
 
 LOCK_FILE = ".lock"
 #: Suffix of the file that names the process that holds a lock.
@@ -83,7 +84,7 @@ class RunLock:
             )
             place = path if is_its_own else self.place
             raise OSError(error.errno, error.strerror, str(place)) from error
-        self._held = _identity(path)
+        self._held = file_identity(path)
         with contextlib.suppress(OSError):  # optional: the disk may be full
             self._holder_path.write_text(json.dumps(_this_process()), encoding="utf-8")
         return self
@@ -91,7 +92,7 @@ class RunLock:
     def check_place(self) -> None:
         """Raise OSError if the folder that is held was moved, removed or replaced: what is written
         there now would not belong to the run. Precondition: the lock is held."""
-        if _identity(Path(self._lock.lock_file)) != self._held:
+        if file_identity(Path(self._lock.lock_file)) != self._held:
             reason = "was moved, removed or replaced while it was in use"
             raise OSError(errno.ENOENT, reason, str(self.place))
 
@@ -144,15 +145,6 @@ def was_released(folder: Path) -> bool:
     """
     path = folder / LOCK_FILE
     return path.is_file() and not _holder_path(path).is_file()
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another that takes its place; None if there is none."""
-    try:
-        about = path.stat()
-    except OSError:
-        return None
-    return about.st_dev, about.st_ino
 
 
 def _holder_path(lock: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Reading files whole that users name."""
+"""Reading files whole that users name; telling files apart."""
 
 from __future__ import annotations
 
@@ -18,3 +18,12 @@ def refuse_device(path: Path) -> None:
     mode = path.stat().st_mode
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         raise OSError(errno.EINVAL, "is a device, not a file", str(path))
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another that takes its place; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -27,6 +27,7 @@ from komadori.rules import Board
 from komadori.usi.models import user_folder
 from komadori.web.errors import RefusedError
 from komadori.web.http_shapes import GameSummary, OpeningMove, Openings
+from komadori.whole_file import file_identity
 
 Source = Literal["played", "imported", "saved", "studied"]
 
@@ -217,7 +218,7 @@ class Library:
             self._database.execute("BEGIN")
             self._is_empty()  # before the first change
             self._database.execute("COMMIT")
-            self._file = _identity(path)
+            self._file = file_identity(path)
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=FULL")
             self._database.execute("PRAGMA foreign_keys=ON")
@@ -248,7 +249,7 @@ class Library:
     @contextmanager
     def _writing(self) -> Any:
         """A transaction. Raises RefusedError, and writes nothing, if the file can't be written."""
-        if _identity(self._path) != self._file:  # SQLite would write to what nobody can open
+        if file_identity(self._path) != self._file:  # SQLite would write to what nobody can open
             raise RefusedError(
                 "failed", f"{self._path}: deleted or replaced; start `komadori web` again"
             )
@@ -585,15 +586,6 @@ def _created() -> dict[str, set[str]]:
 
 def _columns(database: sqlite3.Connection, table: str) -> set[str]:
     return {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another of its name; None if there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _row(entry: Entry) -> tuple[Any, ...]:

@@ -164,7 +164,7 @@ export const en = {
   'copy.sfen': 'Copy SFEN',
   'copy.usi': 'Copy USI position',
   'report.needsStudy': 'Analyse the game first.',
-  'report.differs': 'The report shows the game as it is in the library: its moves, names or comments are not those of this page',
+  'report.differs': 'The report shows the game as stored in the library; its moves, names or comments differ from this page',
 
   search: 'Search',
   'search.start': 'Search',
