@@ -524,7 +524,7 @@ test('the report of a game that differs from the one in the library says so', as
     expect(await told()).not.toContain('The report');
     openGames([tree]);
     change();
-    expect(await told()).toContain('The report shows the game as it is in the library');
+    expect(await told()).toContain('The report shows the game as stored in the library');
     tree.root.comment = '';
     tree.headers.white = 'B';
   }
