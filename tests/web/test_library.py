@@ -530,6 +530,19 @@ def test_servers_started_at_once_share_a_library(tmp_path: Path) -> None:
     library.close()
 
 
+def test_a_library_that_another_server_locks_is_waited_for(tmp_path: Path) -> None:
+    """SQLite's own waiting doesn't cover the change to a write-ahead log."""
+    other = sqlite3.connect(tmp_path / "library.sqlite", check_same_thread=False)
+    other.execute("CREATE TABLE t(a)")
+    other.execute("DROP TABLE t")
+    other.execute("BEGIN IMMEDIATE")
+    timer = threading.Timer(0.3, other.rollback)
+    timer.start()
+    Library(tmp_path).close()
+    timer.join()
+    other.close()
+
+
 def test_the_analysis_of_a_record_is_read(server: Server) -> None:
     """As `analyse --from-comments` does; the lines of analyses are no text."""
     analysed = Game.from_usi(MOVES)

@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -34,6 +35,8 @@ Source = Literal["played", "imported", "saved", "studied"]
 #: Maximum number of indexed plies, more than real games have.
 INDEXED_PLIES = 1000
 SCHEMA = 1
+#: Seconds to wait for another server that locks the library.
+BUSY_S = 5
 
 _CREATE = """
 CREATE TABLE games(
@@ -214,12 +217,12 @@ class Library:
             self._database.create_function(
                 "folded", 1, lambda data: _folded(data.decode(errors="replace")), deterministic=True
             )
-            self._database.execute("PRAGMA busy_timeout=5000")
+            self._database.execute(f"PRAGMA busy_timeout={BUSY_S * 1000}")
             self._database.execute("BEGIN")
             self._is_empty()  # before the first change
             self._database.execute("COMMIT")
             self._file = file_identity(path)
-            self._database.execute("PRAGMA journal_mode=WAL")
+            self._use_wal()
             self._database.execute("PRAGMA synchronous=FULL")
             self._database.execute("PRAGMA foreign_keys=ON")
             with self._writing():  # another server may start at the same time
@@ -228,6 +231,19 @@ class Library:
                         self._database.execute(statement)
                     self._database.execute(f"PRAGMA user_version={SCHEMA}")
             self._update_index()
+
+    def _use_wal(self) -> None:
+        """Use a write-ahead log. SQLite doesn't wait if another server changes to it meanwhile."""
+        ends = time.monotonic() + BUSY_S
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not is_busy or time.monotonic() > ends:
+                    raise
+            time.sleep(0.01)
 
     def _is_empty(self) -> bool:
         """Return whether the file has no tables yet. Raises RefusedError unless it is that or a
