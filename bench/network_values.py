@@ -30,11 +30,12 @@ from komadori._core import linear as _core
 from komadori.generate.distillation import calibrated
 from komadori.generate.labellers import NetworkLabeller, PolicySettings
 from komadori.generate.nearby import Nearby, NearbyFolder, NearbySettings, generate_nearby
-from komadori.generate.segments import read_chunks, sources_card
+from komadori.generate.segments import read_chunks
 from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
 from komadori.linear.nnue_weights import NnueWeights
 from komadori.records import Samples, load_samples
+from komadori.records.files import identify
 
 #: Centipawns per logit, for all scores; in training, that of the loss.
 COEF = 600
@@ -133,7 +134,7 @@ def positions(options: argparse.Namespace) -> Samples:
         seed=options.seed,
     )
     nearby = Nearby(settings, Evaluation("nnue", None), options.threads)
-    card = {"seed": options.seed, "sources": sources_card(options.sources)}
+    card = {"seed": options.seed, "sources": identify(options.sources)}
     folder = options.folder / "positions"
     with NearbyFolder(folder, card) as out:
 

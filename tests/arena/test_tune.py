@@ -375,6 +375,14 @@ def test_ranges_of_komadori_searchers_are_checked(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("player", ["model:uniform?", "alphabeta?Eval=material&"])
+def test_an_option_set_under_its_other_name_is_refused(player: str, tmp_path: Path) -> None:
+    config = replace(skill(2), parameters=(Parameter("MultiPV", 1, 1, 4, 1, is_integer=True),))
+    with pytest.raises(ValueError, match="MultiPV is given twice, by the player and by the param"):
+        tune(f"{player}USI_MultiPV=2", config, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_engine_that_cannot_start_ends_the_tuning(engine: str, tmp_path: Path) -> None:
     with pytest.raises((WorkerError, RuntimeError), match="no weights"):
         tune(f"{engine} x", skill(4), tmp_path / "out")

@@ -509,6 +509,17 @@ def test_a_peer_faster_than_the_clock_has_no_speed(monkeypatch: pytest.MonkeyPat
     assert len({len(row) for row in rows}) == 1
 
 
+def test_damaged_weights_are_all_the_output_of_a_benchmark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nn.bin").write_bytes(b"junk")
+    monkeypatch.chdir(tmp_path)
+    found = run("bench alphabeta --eval nnue --weights nn.bin --no-yardstick")
+    assert found.exit_code == 1
+    assert found.output.startswith("Error: nn.bin")
+    assert found.output.count("\n") == 1
+
+
 @pytest.mark.parametrize("name", ["bench", "book", "generate", "lab", "ladder", "loop", "records"])
 def test_groups_show_whole_summaries_of_their_commands(name: str) -> None:
     _, _, commands = run(f"{name} --help").output.partition("\nCommands:\n")

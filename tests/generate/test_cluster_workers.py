@@ -13,10 +13,10 @@ from komadori.generate.cluster_labels import LabellerSpec, LabelWorker
 from komadori.generate.labellers import PolicySettings
 from komadori.generate.openings import Lines
 from komadori.generate.relabel import LabelFolder, relabel
-from komadori.generate.segments import sources_card
 from komadori.generate.selfplay import SelfPlayGames
 from komadori.generate.selfplay_settings import SelfPlaySettings
 from komadori.inference import load
+from komadori.records.files import identify
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def label_job(source, folder, spec: LabellerSpec, size: int):
         "labeller": asdict(spec),
         "card": labeller.card(),
         "sources": [str(source)],
-        "sources_card": sources_card([source]),
+        "sources_card": identify([source]),
         "folder": str(folder),
         "segment_positions": size,
     }

@@ -488,6 +488,21 @@ def test_positions_without_a_move_are_learnt(window: list[str], tmp_path) -> Non
     assert line.split()[-6:-2] == ["-"] * 4  # nothing to agree with
 
 
+def test_windows_of_other_labels_are_other_data(tmp_path) -> None:
+    """Positions scored again have the same file name and size."""
+    from komadori.linear.windows import PositionWindows
+    from komadori.records.stream import SampleStream
+
+    samples = records.load_samples(records.sample_path()).take(slice(0, 100))
+    found = []
+    for score in (0, 1):
+        samples.score_cp[50] = score
+        with records.SampleWriter(tmp_path / "a.hcpe") as writer:
+            writer.write(samples)
+        found.append(PositionWindows(SampleStream([tmp_path / "a.hcpe"], 64)).fingerprint())
+    assert found[0] != found[1]
+
+
 def test_windows_of_a_stream_are_learnt_one_after_the_other(tmp_path) -> None:
     """A stopped and resumed run equals an uninterrupted one."""
     games = records.read_games(records.sample_path())[:24]

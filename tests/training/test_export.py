@@ -180,3 +180,10 @@ def test_an_onnx_file_does_not_replace_an_int8_model(model, tmp_path):
     assert refused.exit_code == 2
     assert f"{old}: NAME.xml is an int8 model, an OpenVINO IR; give --int8" in refused.output
     assert old.read_text().startswith("<?xml")
+
+
+def test_an_onnx_file_is_not_named_as_another_kind(model, tmp_path):
+    refused = CliRunner().invoke(group, ["export", str(model), "-o", str(tmp_path / "m.pth")])
+    assert refused.exit_code == 2
+    assert "m.pth: the output is an ONNX file, named NAME.onnx" in refused.output
+    assert not list(tmp_path.glob("m.*"))

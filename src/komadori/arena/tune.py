@@ -251,6 +251,10 @@ def tune(
     if config.opponent:
         players.make(config.opponent).close()
     tuning = Tuning(player, config, spsa, [(0, dict(spsa.theta))])
+    try:  # an option may be set under its other name
+        players.make(tuning.specification()).close()
+    except players.PlayerSpecError as error:
+        raise ValueError(f"{error}, by the player and by the parameters") from error
     folder = Path(out)
     terms = _terms(player, config, openings)
     files = (terms["files"][0], terms["files"][-1])

@@ -63,12 +63,13 @@ def command(
         if peer:
             stack.callback(peer.close)
         head = f"{'position':<14}{'depth':>6}{'nodes':>13}{'nodes/s':>13}{'wall clock':>13}"
-        if peer:
-            say(f"peer: {peer.name}")
-        say(head + (f"{'peer nodes/s':>14}{'ratio':>8}" if peer else ""))
         own, peer_total = _Sum(), _Sum()
         try:
             for speed in measure(nodes, evaluation, weights, threads):
+                if not own.nodes:  # the weights are loaded
+                    if peer:
+                        say(f"peer: {peer.name}")
+                    say(head + (f"{'peer nodes/s':>14}{'ratio':>8}" if peer else ""))
                 line = _Sum(speed.nodes, speed.cpu_s, speed.wall_s)
                 own.add(line)
                 peer_line = _search(peer, speed.position, max(nodes // 4, 1000)) if peer else None

@@ -94,6 +94,8 @@ def command(
     output = output or Path(f"{stem}.onnx")
     if output.suffix == ".xml":
         raise click.UsageError(f"{output}: NAME.xml is an int8 model, an OpenVINO IR; give --int8")
+    if output.suffix.lower() not in ("", ".onnx") and not is_stream(output):
+        raise click.UsageError(f"{output}: the output is an ONNX file, named NAME.onnx")
     check_outputs(_kinds(output, ".json"), _inputs(source, ()), force=force)
     with exclusive(output):
         _export_onnx(source, output, name)

@@ -137,10 +137,11 @@ def command(
     from komadori.cli.generate_run import segments_bar
     from komadori.generate import nearby
     from komadori.generate.folder import FolderError
-    from komadori.generate.segments import nothing_usable, sources_card
+    from komadori.generate.segments import nothing_usable
     from komadori.generate.sources import Evaluation
     from komadori.linear.weights_file import WeightsError
     from komadori.records import RecordError
+    from komadori.records.files import identify
 
     if label_nodes and not evaluated_every:
         raise click.UsageError("--label-nodes needs --evaluated-every")
@@ -164,7 +165,7 @@ def command(
         )
         player = Evaluation(evaluation, weights, fv_scale)
         generator = nearby.Nearby(settings, player, threads or available_threads())
-        card = nearby.nearby_card(settings, sources_card(sources), player, size)
+        card = nearby.nearby_card(settings, identify(sources), player, size)
         with (
             nearby.NearbyFolder(folder, card) as segments,
             interrupt_sets(stop),

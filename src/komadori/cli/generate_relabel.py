@@ -141,9 +141,10 @@ def command(
     from komadori.generate.folder import FolderError
     from komadori.generate.relabel import LabelFolder, relabel
     from komadori.generate.search_labellers import EngineSettings
-    from komadori.generate.segments import nothing_usable, sources_card
+    from komadori.generate.segments import nothing_usable
     from komadori.inference import InferenceError, ModelError
     from komadori.records import RecordError
+    from komadori.records.files import identify
     from komadori.usi.client import EngineError
 
     if spec.startswith("python:"):
@@ -174,7 +175,7 @@ def command(
             size = segment or labeller.segment_positions
             card = {
                 "kind": "relabel",
-                "sources": sources_card(sources),
+                "sources": identify(sources),
                 "labeller": own_card,
                 "segment_positions": size,
             }

@@ -24,9 +24,10 @@ from komadori.generate.labellers import (
 )
 from komadori.generate.relabel import LabelCounts, LabelFolder, write_segment
 from komadori.generate.search_labellers import EngineLabeller, EngineSettings, SearchLabeller
-from komadori.generate.segments import Chunk, Progress, read_segments, sources_card
+from komadori.generate.segments import Chunk, Progress, read_segments
 from komadori.inference.loading import DEFAULT
 from komadori.records import Samples
+from komadori.records.files import identify
 from komadori.usi.models import is_fake
 from komadori.wording import no_such_file
 
@@ -93,7 +94,7 @@ class LabelWorker:
         if self._labeller.card() != job["card"]:
             raise ValueError(f"{spec.by}: the labeller differs from the head's")
         self._sources = [Path(path) for path in job["sources"]]
-        if sources_card(self._sources) != job["sources_card"]:
+        if identify(self._sources) != job["sources_card"]:
             raise ValueError("the sources differ from the head's")
         self._folder, self._size = Path(job["folder"]), int(job["segment_positions"])
         self._numbers: SimpleQueue[int] = SimpleQueue()
@@ -177,7 +178,7 @@ def relabel_on_cluster(
         "labeller": asdict(spec),
         "card": dict(card),
         "sources": [str(path.absolute()) for path in sources],
-        "sources_card": sources_card(sources),
+        "sources_card": identify(sources),
         "folder": str(folder.path.absolute()),
         "segment_positions": segment_positions,
     }

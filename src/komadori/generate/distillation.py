@@ -38,12 +38,13 @@ from komadori._core import linear as _core
 from komadori.atomic import atomic_writer
 from komadori.cpus import MAX_THREADS
 from komadori.generate.nearby import POLL_S, Nearby, NearbySettings
-from komadori.generate.segments import nothing_usable, read_chunks, sources_card
+from komadori.generate.segments import nothing_usable, read_chunks
 from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
 from komadori.linear.nnue_weights import ARCHITECTURES, FV_SCALE, NnueWeights
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights_file import DAMAGE
+from komadori.records.files import identify
 from komadori.typed_settings import at_least, at_most, fractions, one_of, positive
 
 NETWORK = "nn.bin"
@@ -200,7 +201,7 @@ class Distillation:
             except ValueError as error:
                 raise ValueError(f"{start}: {error}") from error
         data = {
-            "sources": sources_card(sources),
+            "sources": identify(sources),
             "teacher": self._teacher.card(),
             "start": Evaluation("nnue", start).card() if start else None,
         }

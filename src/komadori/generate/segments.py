@@ -7,7 +7,6 @@ settings.json     everything that determines the segments
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -160,16 +159,6 @@ def _rows_of(games: Iterable[Game]) -> tuple[Samples, int]:
             part.game += number
         samples = Samples.concatenate(parts) if parts else samples_of([])
     return samples, skipped
-
-
-def sources_card(sources: Sequence[Path]) -> list[list[Any]]:
-    """Identify the sources: name, size and digest of the first MiB of each file."""
-    card: list[list[Any]] = []
-    for path in sources:
-        with path.open("rb") as file:
-            digest = hashlib.sha256(file.read(1 << 20)).hexdigest()[:16]
-        card.append([path.name, path.stat().st_size, digest])
-    return card
 
 
 class SegmentFolder(Generic[C]):

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 
 from komadori.linear.regression import Positions
+from komadori.records.files import identify
 from komadori.records.stream import SampleStream, Window
 
 
@@ -41,12 +42,9 @@ class PositionWindows:
         return Positions(samples.hcp, samples.score_cp, samples.result, samples.move16)
 
     def fingerprint(self) -> str:
-        """A digest of file names and sizes, seed and window."""
-        digest = hashlib.blake2b(digest_size=8)
-        for path in self.stream.paths:
-            digest.update(f"{path.name} {path.stat().st_size}\n".encode())
-        digest.update(f"{self.stream.seed} {self.stream.window}".encode())
-        return digest.hexdigest()
+        """A digest of what identifies the files, of the seed and the window."""
+        facts = [identify(self.stream.paths), self.stream.seed, self.stream.window]
+        return hashlib.blake2b(repr(facts).encode(), digest_size=8).hexdigest()
 
     def close(self) -> None:
         """End the decoding thread."""

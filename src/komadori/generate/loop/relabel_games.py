@@ -12,7 +12,8 @@ from komadori.generate.labellers import Labeller, NetworkLabeller, PolicySetting
 from komadori.generate.loop.plugins import RelabelTask
 from komadori.generate.relabel import LabelFolder, relabel
 from komadori.generate.search_labellers import SearchLabeller
-from komadori.generate.segments import Progress, sources_card
+from komadori.generate.segments import Progress
+from komadori.records.files import identify
 from komadori.typed_settings import at_least, build, build_part
 
 
@@ -57,7 +58,7 @@ def run(task: RelabelTask) -> bool:
     try:
         card = {
             "kind": "relabel",
-            "sources": sources_card(task.files),
+            "sources": identify(task.files),
             "labeller": labeller.card(),
             "segment_positions": labeller.segment_positions,
         }
