@@ -81,6 +81,18 @@ def test_clocks_of_their_own_and_other_units() -> None:
 
 
 @pytest.mark.parametrize(
+    ("unit", "spent", "left"),
+    [("1msec", (12, 6), [298, 304]), ("1min", (720_000, 360_000), [17_880_000, 18_240_000])],
+)
+def test_times_of_moves_before_the_game_are_in_the_clocks_unit(
+    unit: str, spent: tuple[int, int], left: list[int]
+) -> None:
+    summary = parse_summary(SUMMARY.replace("1sec", unit).splitlines())
+    assert summary.times_ms == spent
+    assert CsaTimes(summary).left_ms == left
+
+
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("Name+:a\n", "", r"lacks Name\+"),

@@ -91,13 +91,13 @@ def parse_summary(lines: Iterable[str]) -> GameSummary:
         raise CsaProtocolError(f"the game's summary lacks {', '.join(missing)}")
     if facts["Your_Turn"] not in ("+", "-"):
         raise CsaProtocolError(f"Your_Turn is {quote(facts['Your_Turn'])}, neither + nor -")
-    black, white = (_clock({**times[""], **times[sign]}) for sign in "+-")
-    sfen, moves, spent = _position(position)
+    clocks = {sign: _clock({**times[""], **times[sign]}) for sign in "+-"}
+    sfen, moves, spent = _position(position, clocks)
     return GameSummary(
         game_id=facts.get("Game_ID", ""),
         names=(facts["Name+"], facts["Name-"]),
         color="+-".index(facts["Your_Turn"]),
-        clocks=(black, white),
+        clocks=(clocks["+"], clocks["-"]),
         max_moves=int(_number(facts, "Max_Moves")),
         sfen=sfen,
         moves=moves,
@@ -134,13 +134,16 @@ def _clock(facts: dict[str, str]) -> CsaClock:
     )
 
 
-def _position(lines: list[str]) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
-    """Parse a Position block as a record; return start position, moves and times."""
+def _position(
+    lines: list[str], clocks: dict[str, CsaClock]
+) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
+    """Parse a Position block as a record, whose times are in seconds; return start position, moves
+    and times."""
     if not lines:
         return STARTPOS, (), ()
     from komadori.records import FORMATS
 
-    text = "\n".join(["V2.2", *lines, "%CHUDAN", ""])
+    text = "\n".join(["V2.2", *(_in_seconds(line, clocks) for line in lines), "%CHUDAN", ""])
     read = FORMATS["csa"].read
     assert read is not None
     for chunk in read(np.frombuffer(text.encode(), np.uint8), Path("the server's position")):
@@ -150,6 +153,14 @@ def _position(lines: list[str]) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
         for skipped in chunk.skipped:
             raise CsaProtocolError(f"the server's position: {skipped.reason}")
     raise CsaProtocolError("the server's position can't be read")
+
+
+def _in_seconds(line: str, clocks: dict[str, CsaClock]) -> str:
+    """Convert the time of a move from the mover's unit to seconds."""
+    move = parse_play(line)
+    if move is None or move.time is None or move.text[0] not in clocks:
+        return line
+    return f"{move.text},T{min(MAX_MS, move.time * clocks[move.text[0]].unit_ms) / 1000:.3f}"
 
 
 @dataclass
