@@ -87,9 +87,13 @@ def test_clocks_of_their_own_and_other_units() -> None:
 def test_times_of_moves_before_the_game_are_in_the_clocks_unit(
     unit: str, spent: tuple[int, int], left: list[int]
 ) -> None:
-    summary = parse_summary(SUMMARY.replace("1sec", unit).splitlines())
+    text = SUMMARY.replace("1sec", unit)
+    summary = parse_summary(text.splitlines())
     assert summary.times_ms == spent
     assert CsaTimes(summary).left_ms == left
+    for old, new in ((",T12\n", "\nT12\n'T9\n"), (",T12\n", ",T12,"), (",T6", ",T6,'* 3 T9")):
+        assert old in text
+        assert parse_summary(text.replace(old, new).splitlines()) == summary
 
 
 @pytest.mark.parametrize(

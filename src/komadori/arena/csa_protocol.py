@@ -7,7 +7,7 @@ comment convention (centipawns in Black's view).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -143,7 +143,7 @@ def _position(
         return STARTPOS, (), ()
     from komadori.records import FORMATS
 
-    text = "\n".join(["V2.2", *(_in_seconds(line, clocks) for line in lines), "%CHUDAN", ""])
+    text = "\n".join(["V2.2", *_in_seconds(lines, clocks), "%CHUDAN", ""])
     read = FORMATS["csa"].read
     assert read is not None
     for chunk in read(np.frombuffer(text.encode(), np.uint8), Path("the server's position")):
@@ -155,12 +155,20 @@ def _position(
     raise CsaProtocolError("the server's position can't be read")
 
 
-def _in_seconds(line: str, clocks: dict[str, CsaClock]) -> str:
-    """Convert the time of a move from the mover's unit to seconds."""
-    move = parse_play(line)
-    if move is None or move.time is None or move.text[0] not in clocks:
-        return line
-    return f"{move.text},T{min(MAX_MS, move.time * clocks[move.text[0]].unit_ms) / 1000:.3f}"
+def _in_seconds(lines: Iterable[str], clocks: dict[str, CsaClock]) -> Iterator[str]:
+    """Convert the times of moves from the movers' units to seconds."""
+    unit_ms = 1000
+
+    def convert(statement: re.Match[str]) -> str:
+        nonlocal unit_ms
+        if statement[1]:
+            unit_ms = clocks[statement[1]].unit_ms
+            return statement[0]
+        return f"T{min(MAX_MS, int(statement[2]) * unit_ms) / 1000:.3f}"
+
+    for line in lines:
+        statements, quotation, remark = line.partition("'")
+        yield _STATEMENT.sub(convert, statements) + quotation + remark
 
 
 @dataclass
@@ -187,6 +195,8 @@ class CsaTimes:
 #: Times with more digits than this are ignored.
 _MOVE_LINE = re.compile(r"([+-][0-9]{4}[A-Z]{2})(?:,T([0-9]{1,12})(?![0-9]))?")
 _SPECIAL_LINE = re.compile(r"(%[A-Z+\-_]+)(?:,T([0-9]{1,12})(?![0-9]))?")
+#: A move or a time of a Position block.
+_STATEMENT = re.compile(r"(?<![^,])(?:([+-])[0-9]{4}[A-Z]{2}|T([0-9]{1,12}))(?![^,])")
 
 
 @dataclass(frozen=True)
