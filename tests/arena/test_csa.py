@@ -295,6 +295,14 @@ def test_clocks_are_passed_less_the_margin() -> None:
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_player_gets_ready_before_its_clock_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Slow(0.0)
+    monkeypatch.setattr(slow, "new_game", lambda *_, **__: time.sleep(1.2))
+    (game,), _ = play(CsaServer(max_moves=2), player=slow)
+    assert game.times_ms == [0, 0]
+
+
+@pytest.mark.usefixtures("quick")
 def test_a_clock_within_the_margin_does_not_free_the_increment() -> None:
     slow = Slow(0.0)
     server = CsaServer(max_moves=7, times="Time_Unit:1sec\nTotal_Time:0\nIncrement:1")

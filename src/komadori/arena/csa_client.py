@@ -326,13 +326,13 @@ class CsaClient:
                 one_line(self.account.host),
                 one_line(self.account.hidden(self.account.name)),
             )
-            summary = self._agree(connection)
+            summary, board = self._agree(connection)
             black, white = map(self.account.hidden, summary.names)
             game_id = self.account.hidden(summary.game_id)
             game = CsaGame(replace(summary, names=(black, white), game_id=game_id))
             started = time.monotonic()
             try:
-                self._play(connection, game)
+                self._play(connection, game, board)
             finally:
                 game.seconds = time.monotonic() - started
                 self._ended = game
@@ -343,9 +343,11 @@ class CsaClient:
         finally:
             connection.close()
 
-    @staticmethod
-    def _agree(connection: _Connection) -> GameSummary:
-        """Wait until both sides agree to a game."""
+    def _agree(self, connection: _Connection) -> tuple[GameSummary, Board]:
+        """Wait until both sides agree to a game; return it and its position.
+
+        The player gets ready before it agrees: afterwards its clock may run.
+        """
         while True:
             if connection.read() != "BEGIN Game_Summary":
                 continue
@@ -363,30 +365,35 @@ class CsaClient:
                         f"the game's summary has more than {MAX_SUMMARY_CHARACTERS:,} characters"
                     )
             summary = connection.summary_of(lines)
+            board = self._begin(summary)
             connection.send(f"AGREE {summary.game_id}".rstrip())
             while True:
                 line = connection.read()
                 if line.startswith("START"):
-                    return summary
+                    return summary, board
                 if line.startswith("REJECT"):
                     log.warning("%s; no game is played; waiting for a game", connection.shown(line))
                     break
 
-    def _play(self, connection: _Connection, game: CsaGame) -> None:
+    def _begin(self, summary: GameSummary) -> Board:
+        """Prepare the player for a game; return the position."""
         from komadori.rules import Board
 
-        summary = game.summary
         try:
             board = Board(summary.sfen)
             for text in summary.moves:
                 board.push_usi(text)
         except ValueError as error:
             raise CsaProtocolError(f"the server's position: {error}") from error
-        times = CsaTimes(summary)
         # Max_Moves counts the moves of the game, Draw_Ply from 1 at the start of the game.
         first_ply = board.ply - len(board.moves)
         most = summary.max_moves
         self._player.new_game(None, draw_ply=first_ply - 1 + most if most > 0 else 0)
+        return board
+
+    def _play(self, connection: _Connection, game: CsaGame, board: Board) -> None:
+        summary = game.summary
+        times = CsaTimes(summary)
         if board.turn == summary.color:
             self._move(connection, game, board, times)
         illegal: CsaProtocolError | None = None  # the last move, if the server sent an illegal one
