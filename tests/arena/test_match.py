@@ -1016,3 +1016,35 @@ def failing_engine(folder: Path) -> Path:
         "        print(answer, flush=True)\n"
     )
     return path
+
+
+#: Keeps a log of what it is told of its games in its own file; never moves.
+TOLD = """
+import sys
+with open(sys.argv[1], "a") as log:
+    for line in sys.stdin:
+        if line == "usi\\n": print("usiok", flush=True)
+        elif line == "isready\\n": print("readyok", flush=True)
+        elif line.startswith("go"): print("bestmove", sys.argv[2], flush=True)
+        elif line.startswith(("usinewgame", "gameover")): print(line, end="", file=log, flush=True)
+        elif line == "quit\\n": break
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "plies", "told"), [("resign", 320, "lose win"), ("7g7f", 1, "draw draw")]
+)
+def test_engines_are_told_the_result(answer: str, plies: int, told: str, tmp_path: Path) -> None:
+    """As GUIs do at the end of a game."""
+    engine = tmp_path / "told.py"
+    engine.write_text(TOLD)
+    black, white = (
+        make(f"usi:{sys.executable} {engine} {tmp_path / name} {answer}")
+        for name in ("black", "white")
+    )
+    for seed in (1, 2):
+        play_game(black, white, Opening(), Conditions(max_plies=plies), seed=seed)
+    black.close()
+    white.close()
+    for name, result in zip(("black", "white"), told.split(), strict=True):
+        assert (tmp_path / name).read_text() == f"usinewgame\ngameover {result}\n" * 2

@@ -392,6 +392,8 @@ class CsaClient:
         return board
 
     def _play(self, connection: _Connection, game: CsaGame, board: Board) -> None:
+        from komadori.players.player import tell
+
         summary = game.summary
         times = CsaTimes(summary)
         if board.turn == summary.color:
@@ -404,6 +406,8 @@ class CsaClient:
                 raise illegal or error from None
             if line in _OUTCOMES:
                 game.outcome = _OUTCOMES[line]
+                if game.outcome in ("win", "lose", "draw"):
+                    tell(self._player, game.outcome)
                 if line == "#CHUDAN":  # a reason as well
                     game.reason = game.reason or "CHUDAN"
                 return

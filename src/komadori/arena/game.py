@@ -242,6 +242,8 @@ def play_game(
     seed: int = 0,
 ) -> GameRecord:
     """Play one game to its end. Raises ValueError if the opening itself is illegal."""
+    from komadori.players.player import tell
+
     check_type("opening", opening, Opening)
     check_type("conditions", conditions, Conditions)
     board = opening.board()
@@ -260,6 +262,11 @@ def play_game(
     record.winner, record.reason, record.detail = _play(
         (black, white), board, conditions, record, seed
     )
+    for player, color in ((black, "black"), (white, "white")):
+        if record.winner == "draw":
+            tell(player, "draw")
+        else:
+            tell(player, "win" if record.winner == color else "lose")
     return record
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from komadori.players.player import (
     Decision,
+    GameResult,
     Named,
     OptionRange,
     effective_limits,
@@ -129,6 +130,11 @@ class EnginePlayer(Named):
             with contextlib.suppress(ValueError):
                 return replace(decision, move=board.parse_usi(text))
         return replace(decision, illegal=text)
+
+    def game_over(self, result: GameResult) -> None:
+        if isinstance(self._engine, UsiEngine):
+            with contextlib.suppress(EngineError):  # an engine that failed
+                self._engine.game_over(result)
 
     def close(self) -> None:
         self._engine.close()

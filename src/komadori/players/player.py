@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from komadori.usi.protocol import GoCommand, OptionLine
 
@@ -90,6 +90,23 @@ class Tunable(Protocol):
         Raises ValueError or EngineError for an unknown option, one that can't change between games,
         or one that takes no numbers.
         """
+
+
+GameResult = Literal["win", "lose", "draw"]
+
+
+@runtime_checkable
+class Told(Protocol):
+    """A player that is told how its games end."""
+
+    def game_over(self, result: GameResult) -> None:
+        """Take note of the result of the game, from its own view; raises nothing."""
+
+
+def tell(player: Player, result: GameResult) -> None:
+    """Tell a player the result of its game, if it wants to know."""
+    if isinstance(player, Told):
+        player.game_over(result)
 
 
 @dataclass(frozen=True)

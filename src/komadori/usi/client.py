@@ -529,7 +529,7 @@ class UsiEngine(OneAtATime):
         self._process.send("usinewgame")
 
     def game_over(self, result: str) -> None:
-        """Send the result: `win`, `lose` or `draw`."""
+        """Send the result: `win`, `lose` or `draw`. Raises EngineError."""
         self._process.send(f"gameover {result}")
 
     @one_at_a_time
