@@ -242,3 +242,25 @@ def test_a_list_that_holds_none_is_a_type_error() -> None:
     for boards in ([None], [Board(), None]):
         with pytest.raises(TypeError, match="None"):
             encode_boards(boards)
+
+
+@pytest.mark.parametrize("ply", [-1, 2**31, 2**63, np.uint64(2**64 - 1)])
+def test_a_number_of_plies_out_of_range_is_refused(hcps: NDArray[np.uint8], ply: int) -> None:
+    """2^31 became a negative number, so another plane was set."""
+    with pytest.raises(EncodingError, match=f"^plies are 0 to 2.31 - 1, not {ply}$"):
+        encode_planes(hcps[:1], "diary-turn10", plies=np.array([ply]))
+
+
+@pytest.mark.parametrize("dtype", ["packed", "float64"])
+def test_unpacked_planes_have_a_dense_type(hcps: NDArray[np.uint8], dtype: str) -> None:
+    packed = encode_planes(hcps, dtype="packed")
+    with pytest.raises(
+        EncodingError, match=f"no dense plane type '{dtype}': one of float32, uint8"
+    ):
+        unpack_planes(packed, dtype=dtype)
+
+
+def test_packed_inputs_have_one_length(hcps: NDArray[np.uint8]) -> None:
+    first, second = encode_planes(hcps[:3], dtype="packed")
+    with pytest.raises(EncodingError, match="the inputs differ in length: 3 and 2 positions"):
+        unpack_planes((first, second[:2]))

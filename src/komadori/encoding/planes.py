@@ -73,6 +73,9 @@ def _whole(plies: ArrayLike) -> NDArray[np.int32]:
     array = np.asarray(plies)
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"plies are integers, not {array.dtype}")
+    outside = (array < 0) | (array >= 2**31)
+    if outside.any():
+        raise EncodingError(f"plies are 0 to 2^31 - 1, not {array[outside].flat[0]}")
     return np.ascontiguousarray(array, np.int32)
 
 
@@ -136,9 +139,15 @@ def unpack_planes(
     table = table_named(features)
     if len(packed) != len(table.inputs):
         raise EncodingError(f"{features} has {len(table.inputs)} inputs, not {len(packed)}")
-    return tuple(
+    if dtype not in ("float32", "uint8"):
+        raise EncodingError(f"no dense plane type {dtype!r}: one of float32, uint8")
+    arrays = tuple(
         _unpack(table, i, one, packed[i], dtype, threads) for i, one in enumerate(table.inputs)
     )
+    if len({len(array) for array in arrays}) > 1:
+        rows = " and ".join(str(len(array)) for array in arrays)
+        raise EncodingError(f"the inputs differ in length: {rows} positions")
+    return arrays
 
 
 def _unpack(
