@@ -435,6 +435,21 @@ def test_accumulation_equals_one_large_batch(tmp_path, encoder):
         assert not torch.allclose(first[name], value, atol=1e-4), name
 
 
+def test_a_run_stops_between_the_micro_steps_of_a_step(tmp_path, encoder, samples):
+    """A step of many of them could not be interrupted. What was done of it leaves no trace."""
+    net = {"family": "wide-resnet", "blocks": 1, "channels": 8, "dropout": 0.5}
+    config = make_config(model={"net": net}, loop={"accumulate": 3, "max_steps": 6})
+    whole = run(tmp_path / "whole", config, encoder, samples)
+    calls = iter(range(100))
+    part = run(tmp_path / "part", config, encoder, samples, stop=lambda: next(calls) == 7)
+    assert (part.step, next(calls)) == (2, 8)  # three calls per step
+    rest = run(tmp_path / "part", config, encoder, samples, resume=True)
+    assert train_losses(rest) == train_losses(whole)
+    expected, found = (nets.load_model(r.checkpoint)[0].state_dict() for r in (whole, rest))
+    for name, value in expected.items():
+        assert torch.equal(found[name], value), name
+
+
 def test_time_limited_run_ends_its_schedule(tmp_path, encoder, samples):
     config = make_config(
         loop={"max_steps": 0, "max_seconds": 0.7, "evaluate_every": 0, "checkpoint_every": 0}

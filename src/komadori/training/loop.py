@@ -17,7 +17,7 @@ from komadori.training.data import Part, Samples
 from komadori.training.device import targets_on
 from komadori.training.loader import Batch, Encoder
 from komadori.training.loss import Losses, Size, losses
-from komadori.training.run import Report, Run, RunResult
+from komadori.training.run import Report, Run, RunResult, StepStart
 from komadori.training.run_folder import RunFolder
 from komadori.training.schedule import is_due, learning_rate
 from komadori.training.setup import Setup, check_outputs
@@ -46,9 +46,9 @@ def train(
     positions that also occur in training are removed; the log's data entry counts both.
     A new run needs a folder without checkpoints. `resume` continues from the newest one, of the
     same network, optimizer, seed and data; on a CPU its losses equal those of an uninterrupted
-    run. `stop` is called before each step, `stop_test` before each batch of a test; true saves a
-    checkpoint and ends the run, without a further test. Under torchrun every process calls this
-    with the same arguments (`training.world`).
+    run. `stop` is called before each micro-step, `stop_test` before each batch of a test; true
+    saves a checkpoint and ends the run, without a further test or the rest of a step. Under
+    torchrun every process calls this with the same arguments (`training.world`).
 
     Raises InUseError, an OSError, while another process trains in the folder.
     """
@@ -105,10 +105,11 @@ def _train(
         return loss
 
     batch: Batch | None = None
+    asked = False
     with contextlib.closing(run.log), contextlib.closing(batches), contextlib.closing(workers):
         while True:
             step = run.at.step
-            asked = stop is not None and stop()
+            asked = asked or (stop is not None and stop())
             progress_made, is_stopped = world.agree(budget.progress(step, run.at.samples), asked)
             rate = learning_rate(config.schedule, step, progress_made)
             for group in optimizer.param_groups:
@@ -131,12 +132,22 @@ def _train(
 
             loss_config = config.loss.at(progress_made)
             optimizer.zero_grad(set_to_none=True)
-            for _ in range(loop.accumulate):
+            before = StepStart(trained) if loop.accumulate > 1 else None
+            for done in range(loop.accumulate):
+                if done and before:
+                    asked = stop is not None and stop()
+                    _, is_stopped = world.agree(progress_made, asked)
+                    if is_stopped:
+                        before.restore()
+                        break
                 batch = next(batches)
                 shards = workers.map(partial(micro_step, loss_config, batch.size), batch)
                 loss = world.total(Losses.sum(shards))
                 run.guard.watch(loss, batch, step)
                 run.count(loss, batch)
+            if is_stopped:
+                asked = True
+                continue
             run.replicas.gather()
             world.add_gradients(trained)
             scaler.unscale_(optimizer)

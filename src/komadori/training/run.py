@@ -70,6 +70,23 @@ class RunResult:
     history: list[dict[str, Any]] = field(repr=False)
 
 
+class StepStart:
+    """What the micro-steps of a step change: batch norm statistics and random state."""
+
+    def __init__(self, network: Network) -> None:
+        self._buffers = [(buffer, buffer.clone()) for buffer in network.buffers()]
+        self._rng = torch.get_rng_state()
+        self._cuda_rng = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
+
+    def restore(self) -> None:
+        """Undo the micro-steps of a step that is left before its end."""
+        for buffer, value in self._buffers:
+            buffer.copy_(value)
+        torch.set_rng_state(self._rng)
+        if self._cuda_rng is not None:
+            torch.cuda.set_rng_state(self._cuda_rng)
+
+
 class Run:
     """The state that `loop.train` advances step by step. at: the progress. is_test_stopped: whether
     the last test was stopped."""
