@@ -8,6 +8,7 @@ from komadori.training import (
     load_config,
     train,
 )
+from komadori.training.config import OverrideError
 
 TOML = """
 seed = 7
@@ -78,6 +79,7 @@ def test_net_as_a_table(path):
         ("[schedule]\ndrops = [0.5, 7.0]", "drops are between 0 and 1"),
         ("[loss]\neval_coef = 'fitt'", "loss.eval_coef must be a number or \"fit\", not 'fitt'"),
         ("[data]\nthreads = 0", "threads are 1 to 256"),
+        ("[data]\nahead = 10000000000000000", "ahead is 1 to 1024"),  # it never began
         ("seed = ", "Invalid value"),
         ("seed = -1", r"\.toml: seed is 0 to"),
         (f"seed = {10**30}", r"seed must be below 2\^63, not 1e\+30"),
@@ -114,6 +116,11 @@ def test_what_the_machine_rejects_is_reported_in_one_line(override, message, pat
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
     assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_an_override_of_a_section_is_named(path):
+    with pytest.raises(OverrideError, match=r"^--set loss=3: loss must be a table, not 3$"):
+        load_config(path, ["loss=3"])
 
 
 def test_an_override_of_a_text_may_look_like_a_number(path):

@@ -115,7 +115,7 @@ def test_turn_numbers_must_be_known(positions):
     loader = Loader(Part.whole(samples), CoreEncoder("diary-turn10", "1134"), 8)
     next(loader.batches())
     samples.ply[3] = 0
-    with pytest.raises(ConfigError, match=r"'diary-turn10' need move numbers.*position 3"):
+    with pytest.raises(ConfigError, match=r"'diary-turn10' needs move numbers.*position 3"):
         next(loader.batches())
 
 

@@ -159,6 +159,9 @@ def test_what_a_window_cannot_do_is_reported(files, tmp_path) -> None:
     with pytest.raises(training.ConfigError, match="whole files are held out"):
         split(files[:1])
     assert len(split(files[:1], data={"test_fraction": 0.0}).test) == 0
+    test = records.load_samples(files[:1])
+    with pytest.raises(training.ConfigError, match="no positions besides those of the test"):
+        training.split_of(config(), Files.of(files[:1]), test, ENCODER)
     part = split(files).train
     games = records.read_games(files[0])
     moved = [tmp_path / path.name for path in part.stream.paths]

@@ -114,7 +114,7 @@ class DataConfig:
                 not self.train_limit, "window: train_limit needs all positions; give fewer files"
             )
             _check(self.duplicates == "keep", "window: duplicates = average needs all positions")
-        _check(self.ahead >= 1, "ahead is at least 1")
+        _check(1 <= self.ahead <= 1024, "ahead is 1 to 1024")
         _check(1 <= self.threads <= 256, "threads are 1 to 256")
         _check(self.duplicates in ("keep", "average"), "duplicates is keep or average")
 
@@ -413,7 +413,8 @@ def _assign(table: dict[str, Any], keys: list[str], value: Any, override: str) -
 def _build(cls: Any, table: Any, prefix: str, where: str, origin: Mapping[str, str]) -> Any:
     """An instance of the dataclass from a table, every key and type checked."""
     if not isinstance(table, Mapping):
-        raise ConfigError(f"{where}: {prefix or 'the file'} must be a table, not {table!r}")
+        place = f"--set {origin[prefix]}" if prefix in origin else where
+        raise _error(place, f"{prefix or 'the file'} must be a table, not {table!r}")
     hints = typing.get_type_hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]
     values: dict[str, Any] = {}

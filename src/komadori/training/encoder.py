@@ -53,7 +53,7 @@ class CoreEncoder:
         ply = samples.ply[rows] if self._needs_plies else None
         if ply is not None and ply.min(initial=1) < 1:
             raise ConfigError(
-                f"model.features = {self.features!r} need move numbers, and position "
+                f"model.features = {self.features!r} needs move numbers, and position "
                 f"{rows[ply < 1][0]:,} of the samples has none (hcpe and hcpe2 don't store them)"
             )
         hcp, move16 = self._mirror(samples.hcp[rows], samples.move16[rows], mirror)

@@ -112,7 +112,8 @@ def split_stream(
         positions += len(found)
         games += len(np.unique(samples.game))
     if not positions:
-        raise ConfigError("the training data has no positions")
+        besides = " besides those of the test" if len(keys) and data.drop_seen else ""
+        raise ConfigError(f"the training data has no positions{besides}")
     part = StreamedPart(stream, positions, games, loss.policy_temperature, loss.hard_fraction)
     return Split(
         part,
