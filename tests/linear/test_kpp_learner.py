@@ -177,6 +177,8 @@ def test_draws_are_left_out_or_half(positions) -> None:
     assert len(held_out(drawn, LossSettings())) == len(positions)
     half = replace(drawn, result=np.where(np.arange(len(positions)) % 2, 1, drawn.result))
     assert (held_out(half, LossSettings()).result == 1).all()
+    with pytest.raises(ValueError, match=r"^no training positions$"):
+        with_draws(drawn.take(np.arange(0)), LossSettings())
     with pytest.raises(ValueError, match="no held-out positions"):
         held_out(drawn.take(np.arange(0)), LossSettings())
 

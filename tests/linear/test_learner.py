@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +16,10 @@ from click.testing import CliRunner
 from komadori import records
 from komadori._core import linear as core
 from komadori.cli.linear import command
+from komadori.cli.linear_data import EpochTable
 from komadori.linear import TwoPieceWeights, absolute_orbits
 from komadori.linear.orbits import FIRST_ON_BOARD
+from komadori.linear.regression import NO_LOSS, Loss
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.two_piece import (
     MATERIAL_STEPS,
@@ -367,6 +371,37 @@ def test_the_command(tmp_path) -> None:
     assert "holds a run already" in again.output
     wrong = CliRunner().invoke(command, [*arguments, "--set", "relative=perhaps"])
     assert "true or false is needed" in wrong.output
+
+
+def test_nothing_held_out_has_no_agreement(tmp_path, games: Records) -> None:
+    """It was NaN, in the log too, which was no JSON then."""
+    none = games.take(np.arange(0))
+    learn = Learner(SETTINGS, games.take(np.arange(3000)), none, tmp_path / "run", resume=False)
+    learn.run()
+    for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines():
+        assert json.loads(line, parse_constant=pytest.fail).get("agreement", []) == []
+    with pytest.raises(ValueError, match=r"^no training positions$"):
+        Learner(SETTINGS, none, games, tmp_path / "none", resume=False)
+
+
+@pytest.mark.parametrize("evaluation", ["two-piece", "kpp", "nnue"])
+def test_one_game_leaves_nothing_to_train_on(tmp_path, evaluation: str) -> None:
+    """The message was that every game is drawn, or that no move has a close value."""
+    one = tmp_path / "one.hcpe3"
+    records.write_games(one, islice(records.read_games(records.sample_path()), 1))
+    arguments = ["train", evaluation, "--data", str(one), "--out", str(tmp_path / "run")]
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 1
+    expected = r"Error: --test-fraction 0\.\d+ leaves no game to train on; give more games"
+    assert re.fullmatch(expected, result.output.splitlines()[-1])
+
+
+def test_a_column_of_the_table_without_positions_has_no_figures() -> None:
+    table = EpochTable(("training", "held out"), ("    s",))
+    losses = Loss(0.5, 0.25, 0.125, 0.125, 10), NO_LOSS
+    *_, titles, line = table.lines(1, losses, (), ("    9",))
+    assert line == "    1  0.3750 0.1250       -      -     -    -    -    -      9"
+    assert len(line) == len(titles)
 
 
 @pytest.mark.slow

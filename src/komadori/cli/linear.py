@@ -104,7 +104,8 @@ def two_piece(
 
 
 def _line(report: Report) -> str:
-    top = ", ".join(f"{100 * report.agreement[k - 1]:.1f}" for k in (1, 2, 4, 8))
+    found = report.agreement
+    top = ", ".join(f"{100 * found[k - 1]:.1f}" if found else "-" for k in (1, 2, 4, 8))
     return (
         f"iteration {report.iteration:>3}  loss {report.loss_before:.4f} to "
         f"{report.loss_after:.4f} of {report.comparisons:,} comparisons  agreement in the best "

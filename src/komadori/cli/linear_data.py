@@ -133,6 +133,10 @@ def load_split(
         f"({split.removed_seen:,} removed as seen, {split.common_positions:,} in both)",
         soft_wrap=True,
     )
+    if len(split.test) and not len(split.train):
+        raise click.ClickException(
+            f"--test-fraction {test_fraction:g} leaves no game to train on; give more games"
+        )
     return Positions.of(samples, split.train.rows), Positions.of(samples, split.test.rows)
 
 
@@ -213,9 +217,11 @@ class EpochTable:
         others: Sequence[str],
     ) -> list[str]:
         """Return the next line, preceded by titles the first time. agreement: from `HeldOut`; shown
-        as "-" if no position has a move."""
+        as "-" if no position has a move, losses if there is no position."""
         parts = [f"{epoch:>5}"]
-        parts += ["{:.4f} {:.4f}".format(*loss.above_floor) for loss in losses]
+        for loss in losses:
+            figures = [f"{value:.4f}" if loss.positions else "     -" for value in loss.above_floor]
+            parts.append(" ".join(figures))
         best = [f"{100 * agreement[k - 1]:4.1f}" if agreement else "   -" for k in (1, 2, 4, 8)]
         parts.append(" ".join(best))
         parts += [f"{text:>{len(title)}}" for title, text in zip(self._others, others, strict=True)]

@@ -374,7 +374,7 @@ class Learner:
         values = np.asarray(weights.evaluate_all(leaves.hcp, settings.threads))
         quantised = Loss.of(settings.terms(values, leaves))
         moved = self.test.take(np.flatnonzero(self.test.move16)[:_AGREEMENT_POSITIONS])
-        return test, quantised, agreement(weights, moved, settings.threads)
+        return test, quantised, agreement(weights, moved.hcp, moved.move16, settings.threads)
 
     # -- state
 

@@ -228,14 +228,16 @@ def measure(weights: Any, positions: Positions, settings: LossSettings, threads:
         leaves = Leaves.of(weights, part, threads)
         loss += Loss.of(settings.terms(leaves.value_cp, leaves.roots))
     moved = positions.take(positions.move16 != 0)
-    return HeldOut(loss, agreement(weights, moved, threads))
+    return HeldOut(loss, agreement(weights, moved.hcp, moved.move16, threads))
 
 
-def agreement(weights: Any, positions: Positions, threads: int) -> tuple[float, ...]:
+def agreement(
+    weights: Any, hcp: NDArray[np.uint8], move16: NDArray[np.uint16], threads: int
+) -> tuple[float, ...]:
     """`HeldOut.agreement` of positions with moves."""
-    if not len(positions):
+    if not len(hcp):
         return ()
-    ranks = np.asarray(_core.ranks(weights, positions.hcp, positions.move16, 1, threads))
+    ranks = np.asarray(_core.ranks(weights, hcp, move16, 1, threads))
     return tuple(float(np.mean((ranks >= 0) & (ranks < k))) for k in range(1, 9))
 
 
@@ -254,6 +256,8 @@ def batches(count: int, size: int, seed: int, epoch: int) -> list[NDArray[np.int
 def with_draws(positions: Positions, settings: LossSettings) -> Positions:
     """The positions that `settings.draws` keeps: all if the result has no weight. Raises ValueError
     if none is left."""
+    if not len(positions):
+        raise ValueError("no training positions")
     kept = _counted(positions, settings)
     if not len(kept):
         raise ValueError("no training positions: every game is drawn")

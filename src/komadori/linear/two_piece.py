@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from komadori._core import linear as _core
 from komadori.cpus import MAX_THREADS
 from komadori.linear.orbits import FIRST_ON_BOARD, absolute_orbits, relative_orbits
+from komadori.linear.regression import agreement
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import VALUED_TYPES, TwoPieceWeights
 from komadori.typed_settings import at_least, at_most
@@ -249,7 +250,7 @@ class Report:
 
     loss_before, loss_after: mean loss before and after its updates. comparisons: number of pairs
     of a move played and a competing move. agreement: fraction of held-out positions whose move is
-    among the k best, k = 1..8.
+    among the k best, k = 1..8; empty without such positions.
     """
 
     iteration: int
@@ -273,7 +274,9 @@ class Learner:
     def __init__(
         self, settings: Settings, train: Records, test: Records, folder: Path, *, resume: bool
     ) -> None:
-        """Raises ValueError as `RunFolder`."""
+        """Raises ValueError as `RunFolder`, and without training positions."""
+        if not len(train):
+            raise ValueError("no training positions")
         self.settings, self.train, self.test = settings, train, test
         self.geometry = geometry()
         self.folder = RunFolder(
@@ -340,13 +343,12 @@ class Learner:
             self.update_material(np.asarray(pieces))
             core = self.weights().core()
         state.iteration += 1
-        ranks = _core.ranks(core, self.test.hcp, self.test.move16, 1, settings.threads)
         return Report(
             state.iteration,
             losses[0],
             loss / lines.comparisons,
             lines.comparisons,
-            tuple(float(np.mean((ranks >= 0) & (ranks < k))) for k in range(1, 9)),
+            agreement(core, self.test.hcp, self.test.move16, settings.threads),
             tuple(int(state.piece_values[t]) for t in VALUED_TYPES),
             time.monotonic() - started,
         )
