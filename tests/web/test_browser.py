@@ -904,6 +904,20 @@ def test_trainings_and_matches_are_shown(visit: Open) -> None:
     screenshot(page, "lab")
 
 
+def test_the_laboratorys_pages_lead_to_each_other_and_have_their_plots(
+    visit: Open, site: Process
+) -> None:
+    index = next(p["name"] for p in site.get("/api/lab") if p["name"].endswith("index"))
+    page = visit(f"lab/{urllib.parse.quote(index, safe='')}")
+    lab = page.frame_locator(".lab-page")
+    lab.locator("td a").first.click()
+    expect(page.locator("aside [aria-current]")).not_to_contain_text("The laboratory")
+    title = page.locator("aside [aria-current]").inner_text()
+    expect(lab.locator("h1")).to_have_text(title)
+    expect(lab.locator("img")).to_be_visible()
+    assert lab.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+
+
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_words_of_a_table_stay_whole_on_a_phone(visit: Open, language: str) -> None:
     page = visit("train/loop/loop", "phone", language)

@@ -51,7 +51,10 @@ def fill(folder: Path) -> None:
     make_ladder(folder / "strength.db")
     lab = folder / "lab"
     (lab / "data").mkdir(parents=True)
-    (lab / "index.md").write_text("# The laboratory\n\n[one](one.md) <script>alert(1)</script>\n")
+    (lab / "index.md").write_text(
+        "# The laboratory\n\n[one](one.md#x) <script>alert(1)</script> [elsewhere](../../x.md) "
+        "[out](https://example.com/a.md) ![plot](<one plot.svg>)\n"
+    )
     (lab / "one.md").write_text("# One\n\n| a | b |\n|---|---|\n| 1 | 2<br>3 |\n")
 
 
@@ -106,10 +109,13 @@ def test_trainings_are_listed(tmp_path: Path) -> None:
         page = client.get(f"/api/lab/{pages[0]['name']}")
         assert "<script>" not in page.text
         assert "sandbox" in page.headers["content-security-policy"]
-        assert 'href="one?theme=light"' in page.text
+        assert 'href="/#/lab/lab%2Fone" target="_top">one' in page.text
+        assert "<a>elsewhere</a>" in page.text
+        assert 'href="https://example.com/a.md" target="_blank"' in page.text
+        assert 'src="/api/lab/lab/one%20plot.svg"' in page.text
+        assert "allow-scripts" not in page.headers["content-security-policy"]
         dark = client.get(f"/api/lab/{pages[0]['name']}?theme=dark").text
         assert 'data-theme="dark"' in dark
-        assert 'href="one?theme=dark"' in dark
         assert "2<br>3" in client.get("/api/lab/lab/one").text
 
 

@@ -41,11 +41,20 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         (422, "The request isn't valid"),
     )
 }
-#: Content security policy of embedded pages (reports, the laboratory).
+#: Content security policy of embedded pages (reports).
 _SANDBOX = {
     "content-security-policy": (
         "sandbox allow-scripts; default-src 'none'; img-src 'self' data:; font-src data:; "
         "style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+    )
+}
+#: That of the laboratory's pages. They have no scripts, so that they may be of the server's origin,
+#: which their images and links need.
+_LAB_SANDBOX = {
+    "content-security-policy": (
+        "sandbox allow-same-origin allow-popups allow-popups-to-escape-sandbox "
+        "allow-top-navigation-by-user-activation; default-src 'none'; img-src 'self' data:; "
+        "style-src 'unsafe-inline'"
     )
 }
 
@@ -452,4 +461,4 @@ def _trainings(api: APIRouter, hub: Hub) -> None:
     def lab_page(name: Name, theme: Theme = "light") -> Response:
         if name.endswith(".svg"):
             return FileResponse(hub.lab.image(name), media_type="image/svg+xml", headers=_SANDBOX)
-        return HTMLResponse(hub.lab.page(name, theme), headers=_SANDBOX)
+        return HTMLResponse(hub.lab.page(name, theme), headers=_LAB_SANDBOX)

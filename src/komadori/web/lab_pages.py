@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import html
-import re
+import posixpath
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote, unquote, urlsplit
 
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LabPage
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 Theme = Literal["light", "dark"]
 
@@ -48,7 +52,8 @@ class LabPages:
 
     def page(self, name: str, theme: Theme = "light") -> str:
         """Return a page as HTML. Raises RefusedError."""
-        path = self._pages().get(name)
+        pages = self._pages()
+        path = pages.get(name)
         if path is None or path.suffix != ".md":
             raise RefusedError("unknown_name", f"no page {name!r}")
         from markdown_it import MarkdownIt
@@ -58,9 +63,11 @@ class LabPages:
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise RefusedError("unknown_name", f"{name}: {error.strerror}") from error
-        body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+        markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+        tokens = markdown.parse(text)
+        _resolve(tokens, name, pages)
+        body = markdown.renderer.render(tokens, markdown.options, {})
         body = body.replace("&lt;br&gt;", "<br>")
-        body = re.sub(r'href="([\w.-]+)\.md(#[\w-]*)?"', rf'href="\1?theme={theme}\2"', body)
         title = html.escape(_title(path))
         return (
             f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8">'
@@ -74,6 +81,29 @@ class LabPages:
         if path is None or path.suffix != ".svg":
             raise RefusedError("unknown_name", f"no image {name!r}")
         return path
+
+
+def _resolve(tokens: list[Token], name: str, pages: dict[str, Path]) -> None:
+    """Make links of the page `name` open other pages in the browser interface, and its images
+    those of its folder; remove links to files that aren't shown."""
+    for token in tokens:
+        for part in token.children or ():
+            attribute = {"link_open": "href", "image": "src"}.get(part.type, "")
+            target = str(part.attrs.get(attribute, ""))
+            if not target or target.startswith("#"):
+                continue
+            if urlsplit(target).scheme:
+                if attribute == "href":
+                    part.attrs |= {"target": "_blank", "rel": "noopener"}
+                continue
+            file = unquote(target.partition("#")[0])
+            found = posixpath.normpath(posixpath.join(posixpath.dirname(name), file))
+            if attribute == "src":
+                part.attrs["src"] = f"/api/lab/{quote(found)}"
+            elif (page := found.removesuffix(".md")) != found and page in pages:
+                part.attrs |= {"href": f"/#/lab/{quote(page, safe='')}", "target": "_top"}
+            else:
+                del part.attrs["href"]
 
 
 def _title(path: Path) -> str:

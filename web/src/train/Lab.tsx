@@ -1,4 +1,4 @@
-// The laboratory screen: static pages in a sandboxed iframe.
+// The laboratory screen: static pages, without scripts, in a sandboxed iframe.
 import { apiUrl } from '../http';
 import { t } from '../i18n';
 import { href, route } from '../router';
@@ -29,7 +29,7 @@ export function Lab() {
           <p class="empty">{t('lab.none')}</p>
         )}
       </aside>
-      {page && <iframe class="lab-page" title={page.title} src={apiUrl(`lab/${encodeURIComponent(page.name)}`, { theme: shownTheme.value })} sandbox="allow-scripts allow-popups" />}
+      {page && <iframe class="lab-page" title={page.title} src={apiUrl(`lab/${encodeURIComponent(page.name)}`, { theme: shownTheme.value })} sandbox="allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation" />}
     </main>
   );
 }
