@@ -77,6 +77,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     if not DEMO:
         pytest.importorskip("torch")
         make_demo(folder, steps=12)
+    report = folder / "runs" / "resnet" / "report" / "index.html"
+    if not report.exists():
+        report.parent.mkdir()
+        report.write_text("<h1>A report</h1>")
     library = tmp_path_factory.mktemp("library")
     options = [str(REPOSITORY / "docs" / "results"), "--library", str(library)]
     model = ["--model", ""] if SCREENSHOTS else []  # the bundled engine
@@ -902,6 +906,13 @@ def test_trainings_and_matches_are_shown(visit: Open) -> None:
     expect(page.locator("main")).to_contain_text("laboratory")
     page.wait_for_timeout(500)
     screenshot(page, "lab")
+
+
+def test_the_report_of_a_run_opens(visit: Open) -> None:
+    page = visit("train/runs%2Fresnet")
+    with page.expect_popup() as popup:
+        page.locator(".run-head a").click()
+    expect(popup.value.locator("h1")).to_be_visible()
 
 
 def test_the_laboratorys_pages_lead_to_each_other_and_have_their_plots(

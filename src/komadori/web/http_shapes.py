@@ -232,7 +232,7 @@ class RunInfo(Shape):
     checkpoints: list[str]
     """Model ids, ordered by step."""
     has_report: bool
-    """Whether GET /api/runs/{name}/report/ exists."""
+    """Whether GET /api/runs/{name}/report/index.html exists."""
 
 
 class LogPart(Shape):

@@ -139,7 +139,7 @@ function Run({ run }: { run: RunInfo }) {
         {run.steps && <Progress done={number(last?.step) ?? run.step} total={run.steps} label={run.name} />}
         <span>{stepText(number(last?.step) ?? run.step, run.steps)}</span>
         {run.has_report && (
-          <a href={apiUrl(`runs/${encodeURIComponent(run.name)}/report/`)} target="_blank" rel="noopener">
+          <a href={apiUrl(`runs/${encodeURIComponent(run.name)}/report/index.html`)} target="_blank" rel="noopener">
             {t('run.report')}
           </a>
         )}
