@@ -175,6 +175,13 @@ def test_files_that_cannot_be_analysed_are_named(tmp_path: Path) -> None:
     assert "'--time': 0.0 is not in the range 0<x<=86400" in none.output
 
 
+def test_a_file_named_twice_is_analysed_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "one.kif", FIRST)
+    done = run(path, tmp_path / "." / "one.kif", f"{tmp_path}/./one.kif")
+    assert done.exit_code == 0, done.output
+    assert not (tmp_path / "analysis-index.html").exists()
+
+
 def test_a_side_without_moves_has_no_summary(tmp_path: Path) -> None:
     done = run(write(tmp_path / "one.kif", FIRST[:1]))
     assert done.exit_code == 0, done.output

@@ -281,10 +281,11 @@ def command(
 
 
 def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
-    """Leave out files written by this command, except annotated records if their comments are
-    used."""
-    kept = [path for path in files if not _is_own(path, records=not own)]
-    skipped = len(files) - len(kept)
+    """Return each file once, without those written by this command, except annotated records if
+    their comments are used."""
+    named = list({path.absolute(): path for path in files}.values())
+    kept = [path for path in named if not _is_own(path, records=not own)]
+    skipped = len(named) - len(kept)
     if skipped:
         say(f"skipped {counted(skipped, 'file')} that this command wrote", err=True)
     if not kept:
