@@ -122,7 +122,7 @@ def alphabeta_example() -> str:
     is_flag=False,
     flag_value="options",
     type=click.Choice(["options", "alphabeta"]),
-    help="Print a parameter file and exit: an example with a network's options, or all constants "
+    help="Print a parameter file and exit: an example with a network's options, or the constants "
     "of the alpha-beta search.",
 )
 def command(

@@ -66,7 +66,7 @@ if hasattr(os, "register_at_fork"):
 class OpenVinoEvaluator(Described):
     """Runs a network on the CPU, one thread per stream, reading the slots' arrays in place.
 
-    slots: default three per stream: a batch being computed, one queued, so that a briefly delayed
+    slots: default two per stream, a batch being computed and one queued, so that a briefly delayed
     searcher doesn't stall the network, and one being collected. Batches are rounded up to the next
     of `batch_sizes(max_batch)`, for which kernels are compiled in advance. max_batch: None for the
     default of the network's size (`inference.batch_size`).
