@@ -929,6 +929,53 @@ def test_the_laboratorys_pages_lead_to_each_other_and_have_their_plots(
     assert lab.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
 
 
+def colour(place: Locator) -> str:
+    return place.evaluate("place => getComputedStyle(place).color")
+
+
+def test_a_page_of_the_laboratory_is_printed_whole(visit: Open, site: Process) -> None:
+    index = next(p["name"] for p in site.get("/api/lab") if p["name"].endswith("index"))
+    page = visit(f"lab/{urllib.parse.quote(index, safe='')}", theme="dark")
+    lab = page.frame_locator(".lab-page")
+    expect(lab.locator("h1")).to_have_text("The laboratory")
+    rows = lab.locator("tr").count()
+    # A link to a file that isn't shown has no address and doesn't look like a link.
+    text = lab.locator("p").first
+    assert colour(lab.locator("a:not([href])").first) == colour(text)
+    page.locator("aside a:has-text('The policy head')").first.click()
+    expect(lab.locator("img")).to_be_visible()
+    paper = page.locator(".lab-paper")
+    expect(paper.locator("h1")).to_have_text(lab.locator("h1").inner_text())
+    expect(paper).to_be_hidden()
+    page.evaluate("history.back()")  # one step: the frame's pages are no steps of their own
+    expect(page.locator("aside [aria-current]")).to_contain_text("The laboratory")
+    expect(lab.locator("h1")).to_have_text("The laboratory")
+    expect(paper.locator("tr")).to_have_count(rows)
+    page.emulate_media(media="print")
+    expect(paper).to_be_visible()
+    expect(page.locator(".lab-page, aside")).to_have_count(2)
+    expect(page.locator(".lab-page")).to_be_hidden()
+    expect(page.locator("aside")).to_be_hidden()
+    assert paper.bounding_box()["height"] > 1200
+    assert colour(paper) == "rgb(0, 0, 0)"
+    assert width_of_overflow(page) <= 0
+
+
+def test_boards_are_printed_with_their_pieces_and_uncut(visit: Open) -> None:
+    page = visit("train/runs%2Fresnet", theme="dark")
+    expect(page.locator(".curves .u-wrap").first).to_be_visible()
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 688, "height": 900})  # A4's
+    style = "(place, name) => getComputedStyle(place).getPropertyValue(name)"
+    assert page.locator("sg-board").evaluate(style, "print-color-adjust") == "exact"
+    assert page.locator(".would-play > *").first.evaluate(style, "break-inside") == "avoid"
+    assert page.locator(".curve-grid > .card").first.evaluate(style, "break-inside") == "avoid"
+    assert page.locator("html").evaluate(style, "--link") == "#2c6488"
+    for plot in page.locator(".curves").all():
+        inside = plot.locator(".u-wrap").bounding_box()
+        assert inside["width"] <= plot.bounding_box()["width"]
+
+
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_words_of_a_table_stay_whole_on_a_phone(visit: Open, language: str) -> None:
     page = visit("train/loop/loop", "phone", language)

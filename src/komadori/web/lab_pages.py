@@ -23,7 +23,7 @@ _STYLE = """
 html{background:var(--back)}
 body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:1rem auto;padding:0 1rem;
 color:var(--ink)}
-a{color:var(--link)}
+a[href]{color:var(--link)}
 table{border-collapse:collapse;display:block;overflow-x:auto}
 td,th{border:1px solid var(--line);padding:.25rem .5rem;text-align:left;vertical-align:top}
 img{max-width:100%;background:#fff;border-radius:4px}

@@ -1,4 +1,6 @@
-// The laboratory screen: static pages, without scripts, in a sandboxed iframe.
+// The laboratory screen: static pages, without scripts, in a sandboxed iframe. A frame is printed only as far as it is
+// seen, so a copy of the page is printed instead.
+import { useRef } from 'preact/hooks';
 import { apiUrl } from '../http';
 import { t } from '../i18n';
 import { href, route } from '../router';
@@ -9,6 +11,8 @@ export function Lab() {
   usePolling(labPages);
   const name = route.value[1] ?? labPages.value[0]?.name;
   const page = labPages.value.find(p => p.name === name);
+  const source = page && apiUrl(`lab/${encodeURIComponent(page.name)}`, { theme: shownTheme.value });
+  const paper = useRef<HTMLElement>(null);
   return (
     <main class="screen two-panes">
       <h1 class="unseen">{t('nav.lab')}</h1>
@@ -21,6 +25,7 @@ export function Lab() {
               <li key={p.name}>
                 <a href={href('lab', p.name)} aria-current={p === page ? 'page' : undefined}>
                   {p.title}
+                  {labPages.value.some(other => other !== p && other.title === p.title) && <small>{p.name}</small>}
                 </a>
               </li>
             ))}
@@ -29,7 +34,19 @@ export function Lab() {
           <p class="empty">{t('lab.none')}</p>
         )}
       </aside>
-      {page && <iframe class="lab-page" title={page.title} src={apiUrl(`lab/${encodeURIComponent(page.name)}`, { theme: shownTheme.value })} sandbox="allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation" />}
+      {page && (
+        <>
+          <iframe
+            class="lab-page"
+            title={page.title}
+            key={source} // a new frame: the pages of one would be entries of the browser's history
+            src={source}
+            sandbox="allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation"
+            onLoad={e => paper.current?.replaceChildren(...[...(e.currentTarget.contentDocument?.body.childNodes ?? [])].map(part => document.importNode(part, true)))}
+          />
+          <article class="lab-paper" ref={paper} />
+        </>
+      )}
     </main>
   );
 }
