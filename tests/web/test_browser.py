@@ -976,6 +976,20 @@ def test_boards_are_printed_with_their_pieces_and_uncut(visit: Open) -> None:
         assert inside["width"] <= plot.bounding_box()["width"]
 
 
+@pytest.mark.parametrize("screen", ["library", "matches", "lab", "play"])
+def test_a_record_pasted_on_a_screen_without_its_board_is_shown(visit: Open, screen: str) -> None:
+    page = visit(screen)
+    paste(page, RECORD.rsplit("  12", 1)[0])
+    expect(page.get_by_role("button", name=re.compile("^11 "))).to_be_visible()
+
+
+def test_a_game_opened_from_the_end_of_a_list_begins_with_its_board(visit: Open) -> None:
+    page = visit("matches/ladder/strength.db", "phone")
+    page.locator(".board-card").last.click()
+    expect(page.locator(".stage")).to_be_in_viewport()
+    assert page.evaluate("scrollY") == 0
+
+
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_words_of_a_table_stay_whole_on_a_phone(visit: Open, language: str) -> None:
     page = visit("train/loop/loop", "phone", language)

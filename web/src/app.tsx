@@ -1,7 +1,7 @@
 // The application shell: header, current screen, settings, notifications.
 import type { ComponentType } from 'preact';
 import { signal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Analyse } from './analyse/Analyse';
 import { listenForRecords } from './analyse/Open';
 import { listenForPrinting, Paper } from './analyse/Paper';
@@ -121,6 +121,8 @@ export function App() {
   useEffect(() => listenForPrinting(), []);
   useEffect(() => followAddress(), []);
   const current = screen();
+  // A game opened from the end of a long list begins with its board.
+  useLayoutEffect(() => scrollTo(0, 0), [current]);
   const needsSearch = current === 'analyse' || current === 'network';
   useEffect(() => (needsSearch ? followPosition() : undefined), [needsSearch]);
   return (

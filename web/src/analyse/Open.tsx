@@ -3,6 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { send } from '../http';
 import { explain, t } from '../i18n';
 import type { ReadGame, ReadGames } from '../protocol';
+import { open, screen, type Screen } from '../router';
 import { applyHeaders, treeOf } from '../shogi/played';
 import { reasonText } from '../shogi/reasons';
 import type { GameTree } from '../shogi/tree';
@@ -100,9 +101,13 @@ export async function readFiles(files: Iterable<File>): Promise<GameTree[]> {
   return games;
 }
 
+/** The screens with the open game's board. */
+const WITH_BOARD: readonly Screen[] = ['analyse', 'network', 'train'];
+
 function show(games: GameTree[]): boolean {
   if (!games.length) return false;
   addGames(games);
+  if (!WITH_BOARD.includes(screen())) open('analyse');
   notify(t(games.length === 1 ? 'open.one' : 'open.many', { n: games.length, name: games[0].name }));
   return true;
 }
