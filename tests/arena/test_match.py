@@ -119,6 +119,15 @@ def test_declaration_and_false_declaration() -> None:
     assert play(Script("win"), Script("resign")) == ("white", "false_declaration")
 
 
+@pytest.mark.parametrize("player", ["alphabeta?depth=1", "model:uniform?nodes=2"])
+def test_any_ply_limit_is_one(player: str) -> None:
+    """The searches' own limit is a 32-bit integer."""
+    record = play_game(
+        make(player), make("random"), Opening(moves=("7g7f",)), Conditions(max_plies=2**63 - 1)
+    )
+    assert record.reason != "max_plies"
+
+
 def test_ply_limit_counts_the_opening() -> None:
     record = play_game(
         make("random"), make("random"), Opening(moves=("7g7f", "3c3d")), Conditions(max_plies=10)

@@ -190,6 +190,7 @@ class ChangingOptions:
 def _set_draw_ply(searcher: Searcher, draw_ply: int) -> None:
     """Pass the game's ply limit to a searcher that has such an option."""
     options: Any = getattr(searcher, "options", None)
+    draw_ply = min(draw_ply, 2**31 - 1)  # an int of the core
     if hasattr(options, "draw_ply") and options.draw_ply != draw_ply:
         searcher.options = replace(options, draw_ply=draw_ply)  # type: ignore[attr-defined]
 
