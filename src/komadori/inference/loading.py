@@ -40,7 +40,7 @@ def _openvino(path: Path, options: dict[str, Any]) -> Evaluator:
         options["precision"] = best_precision()
     elif precision not in (None, *PRECISIONS):
         names = ", ".join((AUTO, "int8", *PRECISIONS))
-        raise ModelError(f"precision {precision!r}: one of {names}")
+        raise ModelError(f"openvino has no precision {precision!r}: one of {names}")
     evaluator = OpenVinoEvaluator(path, **options)
     if wants_int8 and evaluator.precision != "int8":
         evaluator.close()

@@ -89,7 +89,8 @@ class OpenVinoEvaluator(Described):
 
         path = Path(path)
         if precision not in _HINTS:
-            raise ValueError(f"precision {precision!r}: one of {', '.join(_HINTS)}")
+            names = ", ".join(_HINTS)
+            raise ValueError(f"openvino has no precision {precision!r}: one of {names}")
         check_counts(max_batch=max_batch, threads=threads, streams=streams, slots=slots)
         threads = threads or available_threads()
         streams = streams or threads

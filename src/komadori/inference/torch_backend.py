@@ -99,7 +99,8 @@ class TorchEvaluator(FutureSlots):
         import torch
 
         if precision not in PRECISIONS:
-            raise ValueError(f"precision {precision!r}: one of {', '.join(PRECISIONS)}")
+            names = ", ".join(PRECISIONS)
+            raise ValueError(f"torch has no precision {precision!r}: one of {names}")
         if max_batch is None:
             max_batch = ON_CPU if device == "cpu" else ON_GPU
         check_counts(max_batch=max_batch, threads=threads, slots=slots)
