@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 @click.option(
     "--window",
     type=click.IntRange(min=1),
-    help="Positions in memory at a time, for files that don't fit; each window counts as an epoch.",
+    help="Positions in memory at a time, for files that don't fit; each window is reported as an "
+    "epoch, --epochs counts passes over all of them.",
 )
 @click.option(
     "--lambda",
