@@ -73,7 +73,8 @@ def parse_clock(text: str) -> dict[str, int]:
             raise ValueError
     except (ValueError, OverflowError):
         raise ValueError(
-            f"{text!r}: expected MAIN, MAIN+INCREMENT or MAIN/BYOYOMI in seconds"
+            f"{text!r}: expected MAIN, MAIN+INCREMENT or MAIN/BYOYOMI in seconds, "
+            f"each at most {MAX_CLOCK_S}"
         ) from None
     if not (main_ms or extra_ms):  # as no clock at all
         raise ValueError(f"{text!r}: a clock without time")
@@ -104,7 +105,7 @@ class _Numbers(click.ParamType["tuple[int, ...]"]):
     ) -> tuple[int, ...]:
         parts = str(value).split("/")
         if len(parts) > self._most or not all(re.fullmatch(r"[0-9]{1,6}", part) for part in parts):
-            self.fail(f"{value!r}: expected {self.name}, integers")
+            self.fail(f"{value!r}: expected {self.name}, integers of at most 6 digits")
         return tuple(map(int, parts))
 
 

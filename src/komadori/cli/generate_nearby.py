@@ -9,7 +9,7 @@ import click
 
 from komadori.cli.evaluation_options import check_evaluation, check_fv_scale
 from komadori.cli.generate_teacher import Bounds, Plies
-from komadori.cli.given import first_given
+from komadori.cli.given import as_options, first_given
 from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.resumed_folder import games_folder
@@ -163,6 +163,10 @@ def command(
             evaluated_every=evaluated_every,
             label_nodes=label_nodes,
         )
+    except ValueError as error:
+        names = ("per_position", "limit_cp")
+        raise click.UsageError(as_options(str(error), names)) from error
+    try:
         player = Evaluation(evaluation, weights, fv_scale)
         generator = nearby.Nearby(settings, player, threads or available_threads())
         card = nearby.nearby_card(settings, identify(sources), player, size)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from komadori.cli.everywhere import ray_option
-from komadori.cli.given import first_given
+from komadori.cli.given import as_options, first_given
 from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.network_options import BACKEND, DEVICE
 from komadori.cli.numbers import BATCH, THREADS
@@ -167,7 +167,8 @@ def command(
         if labeller_spec.kind == _ENGINE:
             EngineSettings(**engine)
     except labellers.LabelError as error:
-        raise click.UsageError(str(error)) from error
+        names = ("eval_coef", "score_temperature")
+        raise click.UsageError(as_options(str(error), names)) from error
     try:
         labeller = labeller_spec.make()
         try:

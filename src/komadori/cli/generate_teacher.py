@@ -17,6 +17,7 @@ from komadori.cli.generated_games import (
     SEGMENT_GAMES,
     settings_of,
 )
+from komadori.cli.given import first_given
 from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.resumed_folder import games_folder
 from komadori.cpus import available_threads
@@ -320,6 +321,10 @@ def command(
     if engine_command:
         if fv_scale:
             raise click.UsageError("--engine takes no --fv-scale")
+        if given["hash_mb"]:
+            raise click.UsageError("--engine takes no --hash: set its table by --option")
+        if given["inner_fraction"]:
+            raise click.UsageError("--engine takes no --inner: USI shows no positions of a search")
     else:
         own = evaluation or "nnue"
         check_evaluation(own, weights)
@@ -331,10 +336,14 @@ def command(
         ("--opponent-engine", "--engine", opponent_engine and not engine_command),
         ("--option", "--engine", engine_options and not engine_command),
         ("--go", "--engine", go and not engine_command),
+        ("--engine-timeout", "--engine", first_given("limit_s") and not engine_command),
         ("--opponent-option", "--opponent-engine", opponent_options and not opponent_engine),
     ):
         if is_given:
             raise click.UsageError(f"{option} needs {needs}")
+    if go and (searches or opponent_searches):
+        unused = first_given("nodes", "depth", "searches", "opponent_searches")
+        raise click.UsageError(f"--go replaces {unused}: give one or the other")
     has_opponent = opponent_eval or opponent_weights or opponent_searches or opponent_engine
     if given["opponent_fraction"] and not has_opponent:
         raise click.UsageError(
@@ -350,10 +359,11 @@ def command(
         settings = settings_of(TeacherSettings.from_mapping, given)
         lines = Lines(openings, say_skipped)
         if engine_command:
-            engine = EngineSpec(engine_command, _pairs(engine_options), go, limit_s)
+            engine = EngineSpec(engine_command, _pairs("--option", engine_options), go, limit_s)
             other_engine = None
             if opponent_engine:
-                other_engine = EngineSpec(opponent_engine, _pairs(opponent_options), go, limit_s)
+                pairs = _pairs("--opponent-option", opponent_options)
+                other_engine = EngineSpec(opponent_engine, pairs, go, limit_s)
             players = {
                 "player": engine.card(check_engine(engine, settings.multipv)),
                 "opponent": None
@@ -412,11 +422,11 @@ def _refuse_unused(given: Mapping[str, Any]) -> None:
             raise click.UsageError(f"{options[name]} needs --multipv 2 or more")
 
 
-def _pairs(options: tuple[str, ...]) -> dict[str, str]:
+def _pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
     pairs = {}
-    for option in options:
-        name, equals, value = option.partition("=")
+    for one in given:
+        name, equals, value = one.partition("=")
         if not equals:
-            raise click.UsageError(f"--option {option}: NAME=VALUE is needed")
+            raise click.UsageError(f"{option} {one}: NAME=VALUE is needed")
         pairs[name] = value
     return pairs

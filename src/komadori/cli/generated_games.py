@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from komadori.cli.everywhere import ray_option
+from komadori.cli.given import as_options
 
 S = TypeVar("S")
 
@@ -41,7 +42,8 @@ SEGMENT_GAMES = click.option(
 
 def settings_of(create: Callable[[Mapping[str, Any]], S], options: Mapping[str, Any]) -> S:
     """Create settings from the options that were given. Raises UsageError."""
+    given = {name: value for name, value in options.items() if value is not None}
     try:
-        return create({name: value for name, value in options.items() if value is not None})
+        return create(given)
     except ValueError as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(as_options(str(error), given)) from error

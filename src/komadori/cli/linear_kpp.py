@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 @click.option("--epochs", type=click.IntRange(min=1), help="Epochs of training.")
 @click.option("--batch", type=click.IntRange(min=1), help="Positions per update.")
 @click.option(
-    "--lambda", "teacher_weight", type=float, help="Weight of the teacher's score in the loss."
+    "--lambda",
+    "teacher_weight",
+    type=click.FloatRange(min=0),
+    help="Weight of the teacher's score in the loss.",
 )
 @click.option("--loss", type=click.Choice(["cross-entropy", "squared"]), help="squared: Apery's.")
 def kpp(

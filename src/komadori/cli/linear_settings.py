@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from komadori.cli.given import as_options
+
 T = TypeVar("T")
 _EXPECTED = {
     bool: "true or false",
@@ -21,6 +23,7 @@ _EXPECTED = {
 def read_settings(kind: type[T], given: Mapping[str, object], overrides: Iterable[str]) -> T:
     """Create the dataclass `kind` from options (None: default) and KEY=VALUE overrides."""
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    optional = set(changes)
     types = {field.name: type(field.default) for field in fields(kind)}  # type: ignore[arg-type]
     for override in overrides:
         name, equals, text = override.partition("=")
@@ -29,6 +32,7 @@ def read_settings(kind: type[T], given: Mapping[str, object], overrides: Iterabl
             raise click.UsageError(f"--set {override}: KEY=VALUE with a key of {names}")
         try:
             changes[name] = _read(types[name], text)
+            optional.discard(name)
         except (ValueError, KeyError):
             raise click.UsageError(
                 f"--set {override}: {_EXPECTED[types[name]]} is needed"
@@ -36,7 +40,7 @@ def read_settings(kind: type[T], given: Mapping[str, object], overrides: Iterabl
     try:
         return kind(**changes)
     except ValueError as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(as_options(str(error), optional)) from error
 
 
 def _read(kind: type, text: str) -> object:
