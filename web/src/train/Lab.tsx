@@ -44,7 +44,7 @@ export function Lab() {
             sandbox="allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation"
             onLoad={e => paper.current?.replaceChildren(...[...(e.currentTarget.contentDocument?.body.childNodes ?? [])].map(part => document.importNode(part, true)))}
           />
-          <article class="lab-paper" ref={paper} />
+          <article class="lab-paper" lang="en" translate={false} ref={paper} />
         </>
       )}
     </main>
