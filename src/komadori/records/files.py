@@ -56,8 +56,8 @@ def plain_suffix(path: Path) -> str:
 
 
 def identify(paths: Iterable[Path]) -> list[list[Any]]:
-    """Identify files in time independent of their sizes: name, size and digest of the first MiB of
-    each. Raises OSError."""
+    """Identify files without reading them whole: name, size and a digest of the first MiB of each.
+    Raises OSError."""
     found: list[list[Any]] = []
     for path in paths:
         with path.open("rb") as file:
