@@ -320,6 +320,14 @@ def test_byoyomi_is_passed_less_the_margin_once_time_is_up() -> None:
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("times", ["Time_Unit:1sec", "Time_Unit:1sec\nTotal_Time:0\nByoyomi:0"])
+def test_a_game_without_a_clock_is_not_played_in_an_instant(times: str) -> None:
+    slow = Slow(0.0)
+    play(CsaServer(max_moves=2, times=times), player=slow, margin_ms=500)
+    assert slow.received[0].byoyomi_ms == csa_client.UNTIMED_MS
+
+
+@pytest.mark.usefixtures("quick")
 def test_silence_is_filled_while_thinking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csa_client, "KEEP_ALIVE_S", 0.1)
     server = CsaServer(max_moves=2)

@@ -23,6 +23,7 @@ import { NewGame } from '../src/play/NewGame';
 import { Play } from '../src/play/Play';
 import { receivedAt, timeLeft } from '../src/play/state';
 import type { Analysis, LadderInfo, LoopInfo, Players } from '../src/protocol';
+import { route } from '../src/router';
 import { engine, language, modelId } from '../src/settings';
 import { connection } from '../src/socket';
 import { sideText } from '../src/shogi/handicaps';
@@ -35,6 +36,7 @@ import { crossTable, LadderPage, scaleOf } from '../src/train/Ladders';
 import { Loop, seriesOf } from '../src/train/Loops';
 import { stepOf } from '../src/train/EloChart';
 import { axisWidth, fractionRange, tickLabels } from '../src/ui/plot';
+import { Lab } from '../src/train/Lab';
 import { Matches } from '../src/train/Matches';
 import { curvesOf, Train } from '../src/train/Train';
 import { EngineChoice } from '../src/ui/EngineChoice';
@@ -798,6 +800,16 @@ test('a loop shows the Elo chart, verdicts and the current stage', async () => {
   language.value = 'ja';
   expect((await mount(Loop, { loop })).textContent).toMatch(/ネットワーク · .*学習中/);
   expect([10, 90, 400, 3000].map(stepOf)).toEqual([10, 20, 50, 500]);
+});
+
+test('an address that names nothing says so', async () => {
+  serve({ 'api/runs': [], 'api/loops': [], 'api/matches': [], 'api/ladders': [], 'api/lab': [] });
+  for (const [screen, ...rest] of [[Train, 'train', 'gone'], [Train, 'train', 'loop', 'gone'], [Matches, 'matches', 'gone'], [Matches, 'matches', 'ladder', 'gone'], [Lab, 'lab', 'gone']] as const) {
+    route.value = rest as string[];
+    expect((await mount(screen)).querySelector('.problem')?.textContent).toBe('There is no gone here.');
+  }
+  route.value = ['matches'];
+  expect((await mount(Matches)).querySelector('.problem')).toBeNull();
 });
 
 test('without trainings and matches, their screens name commands that write some', async () => {

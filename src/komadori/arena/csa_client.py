@@ -48,6 +48,8 @@ READ_TIMEOUT_S = 3600.0
 ANSWER_TIMEOUT_S = 60.0
 #: Seconds after an illegal move within which its result must follow.
 RESULT_TIMEOUT_S = 10.0
+#: Time per move of a game without a clock.
+UNTIMED_MS = 10_000
 
 #: First and maximum delay before reconnecting.
 BACKOFF_S = (5.0, 300.0)
@@ -474,6 +476,8 @@ class CsaClient:
             # Never 0 with an increment, which would mean that it is still to be added.
             clocks_ms.append(max(1 if clock.increment_ms else 0, left_ms))
         clock = summary.clocks[summary.color]
+        if not (clock.total_ms or clock.byoyomi_ms or clock.increment_ms):
+            return GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=UNTIMED_MS)
         byoyomi = clock.byoyomi_ms
         if byoyomi and not clocks_ms[summary.color]:
             byoyomi = max(1, byoyomi - self._margin_ms)

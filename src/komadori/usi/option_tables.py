@@ -88,8 +88,8 @@ SEARCH_OPTIONS = (
          Scope.SEARCHER, "mate_memory_mb"),
     spin("Mate_Root_Search", 1000, 0, 1000, "maximum length in plies of mates that df-pn searches "
          "for beside the search; 1000: any length, 0: off", Scope.SEARCHER, "root_mate_plies"),
-    spin("MultiPV", 1, 1, 593, "number of analysis lines; alias `USI_MultiPV`", Scope.SEARCHER,
-         "multipv"),
+    spin("MultiPV", 1, 1, 593, "number of analysis lines, one if there is a mate in one; alias "
+         "`USI_MultiPV`", Scope.SEARCHER, "multipv"),
     spin("UCT_NodeLimit", 0, 0, MANY, "maximum visits of the root, including those kept from "
          "earlier searches, also for `go infinite`; 0: no limit", field="visit_limit"),
     spin("Const_Playout", 0, 0, MANY, "new playouts per move, regardless of the clock; 0: off",

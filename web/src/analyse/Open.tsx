@@ -134,6 +134,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
         ref={input}
         type="file"
         class="unseen"
+        tabIndex={-1}
         multiple
         accept={EXTENSIONS}
         aria-label={t('open.file')}

@@ -370,6 +370,7 @@ export const ja: Record<keyof typeof en, string> = {
   runs: '学習一覧',
   'runs.none': 'komadori web に指定したフォルダに学習結果がありません。たとえば次のコマンドで学習すると、ここに表示されます。',
   running: '進行中',
+  missing: '{name} は見つかりません。',
   'run.report': 'レポート',
   'run.facts': '詳細',
   'step.n': '{n} ステップ',

@@ -122,7 +122,7 @@ export function Library() {
             onChange={source => set({ source })}
           />
           <Switch label={t('library.here')} checked={filters.here} onChange={here => set({ here })} />
-          <input ref={input} type="file" class="unseen" multiple accept={EXTENSIONS} aria-label={t('library.import')} onChange={e => void importFiles([...(e.currentTarget.files ?? [])])} />
+          <input ref={input} type="file" class="unseen" tabIndex={-1} multiple accept={EXTENSIONS} aria-label={t('library.import')} onChange={e => void importFiles([...(e.currentTarget.files ?? [])])} />
           <Button icon="open" isWide label={t('library.import')} onClick={() => input.current?.click()} />
         </div>
         {error && <p class="problem">{error}</p>}

@@ -5,6 +5,7 @@ import { apiUrl } from '../http';
 import { t } from '../i18n';
 import { href, route } from '../router';
 import { shownTheme } from '../settings';
+import { Missing } from '../ui/parts';
 import { labPages, usePolling } from './data';
 
 export function Lab() {
@@ -34,6 +35,7 @@ export function Lab() {
           <p class="empty">{t('lab.none')}</p>
         )}
       </aside>
+      <Missing name={name} found={page} lists={[labPages]} />
       {page && (
         <>
           <iframe

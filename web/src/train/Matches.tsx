@@ -2,7 +2,7 @@
 import { percent, t } from '../i18n';
 import type { MatchInfo } from '../protocol';
 import { href, route } from '../router';
-import { Empty } from '../ui/parts';
+import { Empty, Missing } from '../ui/parts';
 import { Boards } from './Boards';
 import { ladders, matches, usePolling } from './data';
 import { matchEloText, resultText, termsText } from './elo';
@@ -87,6 +87,7 @@ export function Matches() {
     <main class="screen column">
       <h1 class="unseen">{t('nav.matches')}</h1>
       {error && <p class="problem">{error}</p>}
+      <Missing name={name === 'ladder' && more ? more : name} found={ladder ?? match} lists={[matches, ladders]} />
       {ladder ? (
         <LadderPage key={ladder.name} ladder={ladder} />
       ) : match ? (

@@ -6,7 +6,7 @@ import { apiUrl } from '../http';
 import { ago, count, has, t, word, type Key } from '../i18n';
 import { Checkpoints } from '../network/Checkpoints';
 import { href, route } from '../router';
-import { Empty, Panel, Progress } from '../ui/parts';
+import { Empty, Missing, Panel, Progress } from '../ui/parts';
 import { Curves, fractionRange } from '../ui/plot';
 import type { RunInfo } from '../protocol';
 import { Loop } from './Loops';
@@ -200,6 +200,7 @@ export function Train() {
         <h1 class="unseen">{t('nav.train')}</h1>
         <section class="card">
           <h2>{t('runs')}</h2>
+          <Missing name={wantsLoop ? loopName : name} found={false} lists={[runs, loops]} />
           <Empty text={t('runs.none')} commands={COMMANDS} />
         </section>
       </main>
@@ -223,6 +224,7 @@ export function Train() {
         )}
       </aside>
       <div class="pane">
+        <Missing name={wantsLoop ? loopName : name} found={run ?? loop} lists={[runs, loops]} />
         {run && <Run key={run.name} run={run} />}
         {loop && <Loop key={loop.name} loop={loop} />}
       </div>

@@ -276,6 +276,12 @@ export function Empty({ text, commands }: { text: string; commands: readonly str
   );
 }
 
+/** Says that an address names something that isn't there, once all lists it could be in are loaded. */
+export function Missing({ name, found, lists }: { name: string | undefined; found: unknown; lists: readonly { isLoaded: { value: boolean } }[] }) {
+  if (!name || found || !lists.every(l => l.isLoaded.value)) return null;
+  return <p class="problem">{t('missing', { name })}</p>;
+}
+
 export function Progress({ done, total, label }: { done: number; total: number; label: string }) {
   return <progress class="progress" value={done} max={Math.max(1, total)} aria-label={label} />;
 }
