@@ -806,7 +806,7 @@ test('an address that names nothing says so', async () => {
   serve({ 'api/runs': [], 'api/loops': [], 'api/matches': [], 'api/ladders': [], 'api/lab': [] });
   for (const [screen, ...rest] of [[Train, 'train', 'gone'], [Train, 'train', 'loop', 'gone'], [Matches, 'matches', 'gone'], [Matches, 'matches', 'ladder', 'gone'], [Lab, 'lab', 'gone']] as const) {
     route.value = rest as string[];
-    expect((await mount(screen)).querySelector('.problem')?.textContent).toBe('There is no gone here.');
+    expect((await mount(screen)).querySelector('.problem')?.textContent).toBe('gone was not found.');
   }
   route.value = ['matches'];
   expect((await mount(Matches)).querySelector('.problem')).toBeNull();

@@ -368,7 +368,7 @@ export const en = {
   runs: 'Training runs',
   'runs.none': 'No training runs were found in the folders given to komadori web. Those of commands such as these appear here:',
   running: 'running',
-  missing: 'There is no {name} here.',
+  missing: '{name} was not found.',
   'run.report': 'Report',
   'run.facts': 'Details',
   'step.n': 'step {n}',
