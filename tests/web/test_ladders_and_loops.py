@@ -68,6 +68,17 @@ def test_matches_and_ladders_state_the_default_effort(
             assert found["terms"]["default_nodes"] == nodes
 
 
+def test_a_ladder_states_no_conditions_if_imported_games_had_others(tmp_path: Path) -> None:
+    play_match("random", "material", games=2, nodes=30, out=tmp_path / "match")
+    for nodes in (30, 20):
+        with Ladder.create(tmp_path / f"{nodes}.db", make_settings(Conditions(nodes=nodes))) as new:
+            new.import_match(tmp_path / "match")
+    with make_server(tmp_path) as client:
+        found = {ladder["title"]: ladder["terms"] for ladder in client.get("/api/ladders").json()}
+    assert found["20"] is None
+    assert found["30"]["nodes"] == 30
+
+
 def test_a_player_added_while_a_ladder_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -262,7 +262,7 @@ export interface LabPage {
 export interface LadderInfo {
   name: string;
   title: string;
-  terms: Terms;
+  terms: Terms | null;
   games: number;
   players: LadderPlayerInfo[];
   pairings: LadderPairing[];

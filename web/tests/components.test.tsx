@@ -32,7 +32,7 @@ import { START } from '../src/shogi/position';
 import { csaLine, writeGame } from '../src/shogi/records';
 import { GameTree, ownComment } from '../src/shogi/tree';
 import { matchEloText, termsText } from '../src/train/elo';
-import { crossTable, LadderPage, scaleOf } from '../src/train/Ladders';
+import { crossTable, LadderList, LadderPage, scaleOf } from '../src/train/Ladders';
 import { Loop, seriesOf } from '../src/train/Loops';
 import { stepOf } from '../src/train/EloChart';
 import { axisWidth, fractionRange, tickLabels } from '../src/ui/plot';
@@ -744,10 +744,21 @@ const ladder: LadderInfo = {
 };
 
 test('conditions without a limit name the default effort', () => {
-  const terms = { ...ladder.terms, nodes: null, default_nodes: 100 };
+  const terms = { ...ladder.terms!, nodes: null, default_nodes: 100 };
   expect(termsText(terms)).toBe('100 nodes per move unless a player sets a limit, draw after 320 plies');
   language.value = 'ja';
   expect(termsText(terms)).toContain('1手あたり 100 ノード');
+});
+
+test('a ladder whose games had several conditions states none', async () => {
+  serve({ 'api/ladders/s.db/games': [] });
+  for (const terms of [ladder.terms, null]) {
+    const shown = [await mount(LadderPage, { ladder: { ...ladder, terms } }), await mount(LadderList, { ladders: [{ ...ladder, terms }] })];
+    for (const place of shown) {
+      expect(place.textContent).toContain('10 games');
+      expect(place.textContent!.includes('nodes per move')).toBe(terms !== null);
+    }
+  }
 });
 
 test('a ladder shows standings; a cell of its cross table selects the games', async () => {

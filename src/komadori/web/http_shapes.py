@@ -398,7 +398,8 @@ class LadderInfo(Shape):
 
     name: str
     title: str
-    terms: Terms
+    terms: Terms | None
+    """null if games of imported matches were played under other conditions."""
     games: int
     players: list[LadderPlayerInfo]
     """Strongest first."""

@@ -106,7 +106,7 @@ def _read(name: str, path: Path) -> _Contents | None:
             # In this order: a process may add players and games, and removes none.
             tallies, fit, players = ladder.tallies(), ladder.fit(), ladder.players()
             conditions = ladder.settings.conditions
-            terms = terms_of(conditions)
+            are_same = {text for text, _ in ladder.conditions()} <= {str(conditions)}
             limits = None if conditions.has_clock else conditions.go([0.0, 0.0])
     except (LadderError, ValueError, OSError):
         return None
@@ -114,7 +114,7 @@ def _read(name: str, path: Path) -> _Contents | None:
     info = LadderInfo(
         name=name,
         title=Path(name).stem,
-        terms=terms,
+        terms=terms_of(conditions) if are_same else None,
         games=sum(tally.games for tally in tallies),
         players=[_player(by_name[rating.name], rating) for rating in fit.ratings],
         pairings=_pairings(tallies, fit),

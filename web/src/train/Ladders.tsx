@@ -15,6 +15,9 @@ export function scaleOf(ladder: LadderInfo): (elo: number) => number {
   return elo => (100 * (elo - low)) / width;
 }
 
+/** The number of games and their conditions, if those of all games are the same. */
+const gamesText = ({ games, terms }: LadderInfo): string => [t('games.n', { n: games }), ...(terms ? [termsText(terms)] : [])].join(' · ');
+
 function Standings({ ladder }: { ladder: LadderInfo }) {
   const at = scaleOf(ladder);
   return (
@@ -141,7 +144,7 @@ export function LadderPage({ ladder }: { ladder: LadderInfo }) {
           </h2>
         </header>
         <p class="note">
-          {t('games.n', { n: ladder.games })} · {termsText(ladder.terms)} · {t('ladder.firstMove', { elo: signed(ladder.first_move_elo) })} · {t('ladder.draws', { p: percent(ladder.draw_fraction, 1) })}
+          {gamesText(ladder)} · {t('ladder.firstMove', { elo: signed(ladder.first_move_elo) })} · {t('ladder.draws', { p: percent(ladder.draw_fraction, 1) })}
         </p>
         <Standings ladder={ladder} />
         <h3>{t('ladder.cross')}</h3>
@@ -176,7 +179,7 @@ export function LadderList({ ladders }: { ladders: readonly LadderInfo[] }) {
             <a href={href('matches', 'ladder', l.name)}>
               <b>{l.title}</b> {l.is_running && <em class="live">{t('running')}</em>}
               <small>
-                {t('games.n', { n: l.games })} · {termsText(l.terms)}
+                {gamesText(l)}
               </small>
               <ol class="podium">
                 {l.players.slice(0, 3).map(p => (
