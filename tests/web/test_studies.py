@@ -57,6 +57,22 @@ def test_duplicate_games_are_searched_once_and_reported_in_order(server: Server)
     assert sum(result["game"] == third["game"] for result in found) == 3
 
 
+def test_each_of_two_equal_games_of_the_library_gets_its_analysis(server: Server) -> None:
+    game = {"position": GAME, "black": "a", "white": "b"}
+    copies = [server.http.post("/api/games", json=game).json()["game"] for _ in range(2)]
+    with server.page() as page:
+        for number in reversed(copies):
+            _, _, last = study(page, games=[{**game, "game": number}])
+            assert last["games"][0]["game"] == number
+        # Other moves than those stored are another game.
+        _, _, last = study(page, games=[{**game, "position": GAME + " 5e3c+", "game": copies[0]}])
+        assert last["games"][0]["game"] not in copies
+    for number in copies:
+        stored = server.http.get(f"/api/games/{number}/study").json()
+        assert {result["game"] for result in stored["found"]} == {number}
+        assert stored["done"] == 7
+
+
 def test_another_server_reuses_stored_results(tmp_path: Path) -> None:
     with make_server(tmp_path) as client, Server(client).page() as page:
         first, _, _ = study(page)

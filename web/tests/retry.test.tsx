@@ -8,7 +8,7 @@ import { Analyse } from '../src/analyse/Analyse';
 import { Openings } from '../src/analyse/Openings';
 import { Retry } from '../src/analyse/Retry';
 import { exercise, retry, startRetry, toggleRetry } from '../src/analyse/retry';
-import { game, games, hidesEngine, isSearching, node, openGames, orientation, play, promote, scored } from '../src/analyse/state';
+import { addGames, game, games, hidesEngine, isSearching, node, openGames, orientation, play, promote, scored } from '../src/analyse/state';
 import { startStudy, study } from '../src/analyse/study';
 import { listenForKeys } from '../src/keys';
 import type { StudyProgress } from '../src/protocol';
@@ -127,6 +127,33 @@ test('the URL follows the library game and the move', async () => {
   expect(node.value.usi).toBe('2g2f');
   expect(history.length).toBe(steps);
   end();
+});
+
+test('of a game that is open twice, as before and after it ended, the URL means the one on the board', async () => {
+  const [before, after] = [['7g7f'], ['7g7f', '3c3d', '2g2f']].map(moves => {
+    const tree = new GameTree();
+    tree.number = 13;
+    tree.addLine(tree.root, moves);
+    return tree;
+  });
+  openGames([before!]);
+  addGames([after!]);
+  const end = followAddress();
+  route.value = ['play'];
+  route.value = ['analyse', '13', '3'];
+  await vi.waitFor(() => expect(node.value.ply).toBe(3));
+  expect(game.value).toBe(after);
+  end();
+});
+
+test('the analysis of a stored game names its copy in the library', async () => {
+  const tree = new GameTree();
+  tree.addLine(tree.root, ['7g7f']);
+  tree.stored = { game: 5, version: 'v', content: '' };
+  openGames([tree]);
+  await startStudy([tree, new GameTree()]);
+  const { games: asked } = sent.findLast(message => message.type === 'study') as unknown as { games: { game?: number }[] };
+  expect(asked.map(one => one.game)).toEqual([5, undefined]);
 });
 
 test('the opening explorer lists moves with results; a click plays one', async () => {

@@ -316,13 +316,15 @@ class Library:
             self._index(game, entry.sfen, entry.moves)
         return game
 
-    def add_once(self, entry: Entry) -> int:
-        """Return the number of a stored game of the same moves and players, else add the game. One
-        that is stored for its analysis alone, without a record, is replaced.
+    def add_once(self, entry: Entry, copy: int | None = None) -> int:
+        """Return the number of a stored game of the same moves and players, `copy` if it is one of
+        several, else add the game. One that is stored for its analysis alone, without a record, is
+        replaced.
         """
         with self._lock, _reported(self._path):
             row = self._database.execute(
-                "SELECT id, source, record FROM games WHERE digest=?", (entry.digest,)
+                "SELECT id, source, record FROM games WHERE digest=? ORDER BY id=? DESC, id",
+                (entry.digest, copy),
             ).fetchone()
             if row is None:
                 return self.add(entry)

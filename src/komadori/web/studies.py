@@ -395,7 +395,7 @@ class Studies:
     def _entries(self, games: Sequence[shapes.StudyGame]) -> Iterator[tuple[int, Entry]]:
         """Yield the requested games with their numbers; games of the page are added first."""
         for item in games:
-            if item.game is not None:
+            if item.game is not None and item.position is None:
                 number, entry = item.game, self._library.get(item.game)
             else:
                 board = read_position(item.position or "startpos")
@@ -417,7 +417,7 @@ class Studies:
                 if read is not None:
                     entry.record = item.record
                     entry.times_ms = entry_of(read, "studied").times_ms
-                number = self._library.add_once(entry)
+                number = self._library.add_once(entry, item.game)
             yield number, entry
 
     def _add_result(

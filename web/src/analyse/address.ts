@@ -29,7 +29,9 @@ async function show(number: string, ply: string | undefined): Promise<void> {
     notify(t('error.unknown_name', { detail: `#/analyse/${number.slice(0, 40)}` }), 'bad');
     return;
   }
-  const known = games.value.findIndex(tree => tree.number === Number(number));
+  const all = games.value;
+  const isShown = game.value.number === Number(number); // a game may be open twice
+  const known = isShown ? all.indexOf(game.value) : all.findIndex(tree => tree.number === Number(number));
   if (known < 0) {
     loading = number;
     try {

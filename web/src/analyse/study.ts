@@ -77,6 +77,7 @@ export async function startStudy(trees: GameTree[]): Promise<void> {
     {
       type: 'study',
       games: trees.map(tree => ({
+        game: tree.stored?.game,
         position: positionText(tree.mainLine().at(-1)!),
         black: tree.headers.black ?? '',
         white: tree.headers.white ?? '',
