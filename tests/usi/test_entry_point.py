@@ -120,6 +120,21 @@ def test_a_missing_model_is_named_and_ends_the_engine() -> None:
         UsiEngine([*COMMAND, "--player", "model"], {"DNN_Model": "missing.onnx"})
 
 
+def test_the_error_for_a_missing_model_names_the_working_directory(tmp_path: Path) -> None:
+    """There the one of --model is looked up first: it was renamed, or the shell is elsewhere."""
+    done = subprocess.run(
+        [*COMMAND, "--model", "gone.onnx"],
+        cwd=tmp_path,
+        input="isready\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"looked for {tmp_path / 'gone.onnx'}" in done.stdout
+
+
 def test_a_model_whose_path_cannot_be_looked_up_is_an_error_of_one_line(tmp_path: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "--model", str(tmp_path / ("a" * 300))],

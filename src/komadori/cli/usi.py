@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 from komadori.cli import leave, leave_on_interrupt, open_closed_streams
 from komadori.cpus import available_threads, threads_from_environment
 from komadori.usi.engine import UsiServer
-from komadori.usi.models import DEFAULT_PLAYER, ENVIRONMENT, engine_name
+from komadori.usi.models import (
+    DEFAULT_PLAYER,
+    ENVIRONMENT,
+    ModelNotFoundError,
+    engine_name,
+    find_model,
+)
 from komadori.usi.option_tables import OPTIONS_BY_KIND
 from komadori.usi.options import option_table
 
@@ -183,9 +189,18 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command_line_model(model: str) -> str:
-    """Resolve a model from the shell: an existing file, else a name for `find_model`."""
+    """Resolve a model from the shell: an existing file, else a name for `find_model`.
+
+    One that is nowhere becomes a file of the working directory, which the error then names.
+    """
     # os.path: False in a folder that may not be entered.
-    return str(Path(model).resolve()) if os.path.exists(model) else model  # noqa: PTH110
+    if os.path.exists(model):  # noqa: PTH110
+        return str(Path(model).resolve())
+    try:
+        find_model(model)
+    except ModelNotFoundError:
+        return os.path.realpath(model) if model else model
+    return model
 
 
 def __getattr__(name: str) -> Any:
