@@ -729,6 +729,22 @@ def test_changed_weights_under_one_path_are_noticed(tmp_path: Path) -> None:
         arena.play_match(player, "random", games=4, out=out)
 
 
+@pytest.mark.parametrize("option", ["--option Book_File={}", "--option=Book_File={}"])
+def test_files_that_an_engines_arguments_name_are_compared(tmp_path: Path, option: str) -> None:
+    weights = tmp_path / "w.bin"
+    weights.write_bytes(b"weights")
+    engine = f"usi:{sys.executable} -m komadori usi --player material"
+    players = f"{engine} {option.format(weights)}", "random"
+    conditions = arena.Conditions(max_plies=4)
+    arena.play_match(*players, games=2, conditions=conditions, out=tmp_path / "out")
+    weights.write_bytes(b"others")
+    with pytest.raises(arena.MatchStoreError, match=r"w\.bin \(player A\) has changed since"):
+        arena.play_match(*players, games=4, conditions=conditions, out=tmp_path / "out")
+    weights.unlink()
+    with pytest.raises(arena.MatchStoreError, match=r"w\.bin \(player A\) is missing now;"):
+        arena.play_match(*players, games=4, conditions=conditions, out=tmp_path / "out")
+
+
 def test_a_match_resumes_where_its_files_have_moved(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "here/net").mkdir(parents=True)
     weights = tmp_path / "here/net/w.npz"

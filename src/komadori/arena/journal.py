@@ -199,7 +199,8 @@ def _difference(key: str, found: Any, expected: Any) -> str:
         for side, a, b in zip("AB", found, expected, strict=False):
             for name in sorted(a.keys() | b.keys()):
                 if a.get(name) != b.get(name):
-                    return f"{name} (player {side}) has changed since it began"
+                    what = "has changed since it began" if name in b else "is missing now"
+                    return f"{name} (player {side}) {what}"
         return ""
     if _are_tables(found) and _are_tables(expected) and len(found) == len(expected):
         tables = zip(found, expected, strict=True)

@@ -23,7 +23,7 @@ def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
 
     These are the network with its card and defaults, the evaluation's weights (bundled ones by
     default), the engine's program, and any existing file named by an option or argument of the
-    command. A folder counts with all its files.
+    command, also as NAME=FILE. A folder counts with all its files.
     """
     check_type("spec", spec, str, PlayerSpec)
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
@@ -112,7 +112,10 @@ def _files(spec: PlayerSpec) -> Iterator[Path]:
         if program := find_program(words[0]):
             yield Path(program)
         for word in words[1:]:
-            yield from _files_named(word, folder)
+            text = word
+            while text:  # also what follows each "=", as in --option EvalFile=FILE
+                yield from _files_named(text, folder)
+                text = text.partition("=")[2]
     for value in spec.own_options.values():
         yield from _files_named(value, folder)
 
