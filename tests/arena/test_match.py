@@ -40,7 +40,7 @@ from komadori.arena.store import to_game
 from komadori.arena.workers import Job, WorkerError
 from komadori.cli._group import group
 from komadori.generate.openings import Lines
-from komadori.players import Decision, PlayerSpecError, make
+from komadori.players import Decision, PlayerSpecError, fingerprint, make
 from komadori.records import Skipped, Winner, read_games
 from komadori.rules import Board
 from komadori.run_lock import InUseError
@@ -743,6 +743,15 @@ def test_files_that_an_engines_arguments_name_are_compared(tmp_path: Path, optio
     weights.unlink()
     with pytest.raises(arena.MatchStoreError, match=r"w\.bin \(player A\) is missing now;"):
         arena.play_match(*players, games=4, conditions=conditions, out=tmp_path / "out")
+
+
+def test_logs_are_no_files_of_an_engine(tmp_path: Path) -> None:
+    weights, log = tmp_path / "w.bin", tmp_path / "engine.log"
+    for path in (weights, log):
+        path.touch()
+    files = fingerprint(f"usi:{sys.executable} --log={log} --log {log} --weights={weights}")
+    assert str(weights) in files
+    assert str(log) not in files
 
 
 def test_a_match_resumes_where_its_files_have_moved(tmp_path: Path, monkeypatch: Any) -> None:

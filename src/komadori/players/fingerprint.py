@@ -17,13 +17,16 @@ from komadori.wording import check_type
 #: Suffixes of a model's files; others of its name, such as records, aren't parts of it.
 _MODEL_SUFFIXES = (".onnx", ".xml", ".bin", ".json")
 
+_LOG = ".log"
+
 
 def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
     """Return path -> SHA-256 (first 16 hexadecimal digits) of each file of a player.
 
     These are the network with its card and defaults, the evaluation's weights (bundled ones by
     default), the engine's program, and any existing file named by an option or argument of the
-    command, also as NAME=FILE. A folder counts with all its files.
+    command, also as NAME=FILE. A folder counts with all its files. Logs (*.log), which engines
+    write, don't count.
     """
     check_type("spec", spec, str, PlayerSpec)
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
@@ -145,7 +148,8 @@ def _files_named(text: str, folder: Path | None) -> Iterator[Path]:
         return
     for path in (Path(text), folder / text if folder else None):
         if path is not None and path.exists():
-            yield from _files_of(path, depth=1)
+            files = _files_of(path, depth=1)
+            yield from (file for file in files if file.suffix.lower() != _LOG)
             return
 
 
