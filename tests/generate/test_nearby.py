@@ -228,3 +228,13 @@ def test_counts_of_a_wrong_type_are_damage(tmp_path, value) -> None:
         (tmp_path / "000000.json").write_text(json.dumps({"positions": 1, "drawn": value}))
         with pytest.raises(FolderError, match=r"000000\.json: damaged: drawn: expected a count"):
             folder.counts(0)
+
+
+@pytest.mark.parametrize("value", [["a"], "a", 1, None])
+def test_settings_of_a_wrong_type_are_damage(tmp_path, value) -> None:
+    with NearbyFolder(tmp_path, {}):
+        pass
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "settings": value}))
+    with pytest.raises(FolderError, match=r"settings\.json: damaged: settings "):
+        NearbyFolder(tmp_path, {})

@@ -112,6 +112,16 @@ def test_runs_of_linear_evaluations_have_steps(tmp_path: Path) -> None:
         assert {run["step"] for run in client.get("/api/runs").json()} == {3}
 
 
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_step_that_is_no_number_hides_no_other_run(tmp_path: Path, value: str) -> None:
+    for name, step in (("good", "3"), ("bad", value)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "log.jsonl").write_text(f'{{"iteration": {step}}}\n')
+    with make_server(tmp_path) as client:
+        runs = {run["name"]: run["step"] for run in client.get("/api/runs").json()}
+    assert runs == {"good": 3, "bad": 0}
+
+
 def test_a_run_resumed_with_a_lower_limit_has_ended_at_its_last_step(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text(
         '{"kind": "run", "step": 0}\n{"kind": "end", "step": 200}\n'

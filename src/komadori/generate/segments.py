@@ -31,6 +31,7 @@ from komadori.records.formats import guess_format
 from komadori.records.samples import samples_of
 from komadori.rules import RulesError
 from komadori.run_lock import RunLock
+from komadori.typed_settings import convert
 from komadori.wording import what_is_wrong
 
 FORMAT = "komadori-labels"
@@ -195,7 +196,7 @@ class SegmentFolder(Generic[C]):
         try:
             stored = read_table(path)
             problem = other_format(stored, FORMAT, FORMAT_VERSION)
-            settings: dict[str, Any] = stored["settings"]
+            settings: dict[str, Any] = convert(stored["settings"], dict, "settings")
         except (ValueError, KeyError, TypeError) as error:
             raise FolderError(f"{path}: damaged: {what_is_wrong(error)}") from error
         if problem:

@@ -142,7 +142,8 @@ def _step(entry: dict[str, Any]) -> int:
     instead.
     """
     for name in ("step", "iteration", "epoch", "chunk"):
-        if isinstance(step := entry.get(name), int | float):
+        step = entry.get(name)
+        if isinstance(step, int | float) and math.isfinite(step):
             return int(step)
     return 0
 
