@@ -400,6 +400,19 @@ def test_a_ladder_of_a_later_format_is_refused(path: Path) -> None:
         Ladder(path)
 
 
+@pytest.mark.parametrize(("table", "command"), [("players", "add"), ("settings", "play")])
+def test_a_constraint_of_a_foreign_database_is_reported(
+    table: str, command: str, path: Path
+) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute(
+            f"CREATE TRIGGER t BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+    result = run("add", path, "new", "random") if command == "add" else run("play", path, "-g", 2)
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-1] == f"Error: {path}: no"
+
+
 def test_a_player_whose_files_change_plays_no_more(path: Path, tmp_path: Path) -> None:
     bundled = EVALUATIONS["nnue"]
     assert bundled is not None

@@ -243,8 +243,6 @@ class Ladder:
         """Execute a query. Raises LadderError if SQLite fails: a full disk, a damaged file."""
         try:
             return self._database.execute(query, values)
-        except sqlite3.IntegrityError:
-            raise
         except sqlite3.Error as error:
             raise LadderError(f"{self.path}: {error}") from error
         except UnicodeEncodeError as error:  # SQLite stores text as UTF-8
@@ -283,7 +281,9 @@ class Ladder:
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 (name, spec, files, anchor_elo, note, _now()),
             )
-        except sqlite3.IntegrityError:
+        except LadderError:
+            if name not in (player.name for player in self.players()):
+                raise
             raise LadderRequestError(f"{self.path} has a player {name!r} already") from None
 
     def players(self) -> list[LadderPlayer]:
