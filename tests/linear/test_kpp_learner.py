@@ -137,6 +137,11 @@ def test_weights_play_and_files_are_checked(tmp_path, positions) -> None:
     np.savez(damaged, format="komadori-kpp", format_version=1, kpp=weights.kpp[:5], kkp=0, kk=0)
     with pytest.raises(WeightsError, match="kpp has another shape"):
         KppWeights.load(damaged)
+    wide = replace(weights, kpp=weights.kpp.astype(np.int32))
+    for use in (wide.core, lambda: wide.save(path)):  # the core would wrap large weights around
+        with pytest.raises(WeightsError, match="kpp has another shape or type"):
+            use()
+    assert np.array_equal(KppWeights.load(path).kpp, weights.kpp)
 
 
 def test_settings_are_checked() -> None:

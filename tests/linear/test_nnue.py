@@ -156,6 +156,14 @@ def test_a_broken_file_is_reported_with_place_and_reason(tmp_path) -> None:
         NnueWeights(good, 0).core()
 
 
+def test_bytes_of_something_else_are_not_saved(tmp_path) -> None:
+    path = tmp_path / "nn.bin"
+    path.write_bytes(b"old")
+    with pytest.raises(WeightsError, match="not an NNUE network: the version at byte 0"):
+        NnueWeights(b"junk").save(path)
+    assert path.read_bytes() == b"old"
+
+
 def test_mutated_files_are_read_or_refused() -> None:
     good = random_network("k-p", 1)
     rng = np.random.default_rng(0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import tracemalloc
 import zipfile
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -250,3 +252,32 @@ def test_a_single_array_is_no_weights_file(tmp_path: Path) -> None:
         np.save(file, np.zeros(3))
     with pytest.raises(WeightsError, match=re.escape(str(path))):
         TwoPieceWeights.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda w: replace(w, pairs=w.pairs.astype(np.float64)), "pairs has another shape or type"),
+        (lambda w: replace(w, pairs=w.pairs.astype(np.int32)), "pairs has another shape or type"),
+        (lambda w: replace(w, pairs=w.pairs[:3, :3]), "pairs has another shape or type"),
+        (lambda w: replace(w, pairs=np.triu(w.pairs)), "differ"),
+        (lambda w: replace(w, piece_values=w.piece_values[:5]), "16 whole numbers"),
+        (lambda w: replace(w, piece_values=np.full(16, 40_000)), "16 whole numbers"),
+        (lambda w: replace(w, piece_values=np.full(16, np.nan)), "16 whole numbers"),
+    ],
+    ids=["float", "int32", "small", "asymmetric", "few", "large", "nan"],
+)
+def test_weights_that_no_file_holds_are_refused_and_the_old_file_kept(
+    change: Callable[[TwoPieceWeights], TwoPieceWeights],
+    message: str,
+    weights: TwoPieceWeights,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "weights.npz"
+    weights.save(path)
+    changed = change(weights)
+    for use in (lambda: changed.save(path), lambda: changed.evaluate(Board())):
+        with pytest.raises(WeightsError, match=message) as error:
+            use()
+        assert "\n" not in str(error.value)
+    assert np.array_equal(TwoPieceWeights.load(path).pairs, weights.pairs)

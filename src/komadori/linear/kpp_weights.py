@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from komadori._core import linear as _core
 from komadori.cpus import available_threads
-from komadori.linear.weights_file import WeightsError, WeightsFormat
+from komadori.linear.weights_file import WeightsError, WeightsFormat, check_array
 from komadori.rules import Board
 from komadori.wording import names_arguments
 
@@ -57,7 +57,10 @@ class KppWeights:
         return weights
 
     def core(self) -> _core.KppWeights:
-        """The weights for the C++ core. Raises WeightsError if they break a symmetry."""
+        """The weights for the C++ core. Raises WeightsError if they break a symmetry, or for arrays
+        of another shape or type.
+        """
+        self._check_arrays()
         weights = _core.KppWeights()
         try:
             weights.assign(self.kpp, self.kkp, self.kk, available_threads())
@@ -70,24 +73,28 @@ class KppWeights:
         return int(self.core().evaluate(board))
 
     def save(self, path: Path | str) -> None:
-        """Write a file of about 120 MB atomically; KKP is stored with one weight per orbit."""
+        """Write a file of about 120 MB atomically; KKP is stored with one weight per orbit. Raises
+        WeightsError for arrays of another shape or type.
+        """
+        self._check_arrays()
         places = np.asarray(_core.kkp_places())
         kkp = np.stack([self.kkp[places], self.kkp[places + 1]], axis=1)
         _FORMAT.write(path, kpp=self.kpp, kkp=kkp, kk=self.kk)
+
+    def _check_arrays(self, kkp_shape: tuple[int, ...] = (TABLES["KKP"][1],)) -> None:
+        check_array("kpp", self.kpp, (TABLES["KPP"][1],), np.int16)
+        check_array("kkp", self.kkp, kkp_shape, np.int16)
+        check_array("kk", self.kk, (TABLES["KK"][1],), np.int32)
 
     @classmethod
     def load(cls, path: Path | str) -> KppWeights:
         """Read a file. Raises WeightsError for other files, OSError for unreadable ones."""
         kpp, compact, kk = _FORMAT.read(path, "kpp", "kkp", "kk")
         places = np.asarray(_core.kkp_places())
-        expected = (
-            ("kpp", kpp, (TABLES["KPP"][1],), np.int16),
-            ("kkp", compact, (len(places), 2), np.int16),
-            ("kk", kk, (TABLES["KK"][1],), np.int32),
-        )
-        for name, array, shape, dtype in expected:
-            if array.shape != shape or array.dtype != dtype:
-                raise WeightsError(f"{path}: {name} has another shape or type")
+        try:
+            cls(kpp, compact, kk)._check_arrays((len(places), 2))
+        except WeightsError as error:
+            raise WeightsError(f"{path}: {error}") from error
         return cls(kpp, _spread(compact, places), kk)
 
 

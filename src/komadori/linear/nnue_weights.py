@@ -41,7 +41,8 @@ class NnueWeights:
         return int(self.core().evaluate(board))
 
     def save(self, path: Path | str) -> None:
-        """Write the file atomically."""
+        """Write the file atomically. Raises WeightsError as `core` does."""
+        self.core()
         with atomic_writer(Path(path)) as file:
             file.write(self.content)
 

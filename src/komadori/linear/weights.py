@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import linear as _core
-from komadori.linear.weights_file import WeightsError, WeightsFormat
+from komadori.linear.weights_file import WeightsError, WeightsFormat, check_array
 from komadori.rules import Board
 from komadori.wording import names_arguments
 
@@ -47,11 +47,21 @@ class TwoPieceWeights:
         return cls(np.zeros((FEATURES, FEATURES), np.int16), values)
 
     def core(self) -> _core.TwoPieceWeights:
-        """The weights for the C++ core. Raises WeightsError if they break a symmetry."""
-        try:
-            return _core.TwoPieceWeights(
-                np.ascontiguousarray(self.pairs), [int(v) for v in self.piece_values]
+        """The weights for the C++ core. Raises WeightsError if they break a symmetry, or for arrays
+        of another shape or type.
+        """
+        check_array("pairs", self.pairs, (FEATURES, FEATURES), np.int16)
+        values = np.asarray(self.piece_values)
+        if (
+            values.shape != (16,)
+            or values.dtype.kind not in "iu"
+            or np.any(np.abs(values.astype(np.float64)) > _MAX_VALUE)
+        ):
+            raise WeightsError(
+                f"piece_values: 16 whole numbers of {_MAX_VALUE:,} at most are needed"
             )
+        try:
+            return _core.TwoPieceWeights(np.ascontiguousarray(self.pairs), [int(v) for v in values])
         except (ValueError, TypeError) as error:
             raise WeightsError(str(error)) from error
 
@@ -60,7 +70,10 @@ class TwoPieceWeights:
         return int(self.core().evaluate(board))
 
     def save(self, path: Path | str) -> None:
-        """Write a compressed file atomically, with the upper triangle of the pairs."""
+        """Write a compressed file atomically, with the upper triangle of the pairs. Raises
+        WeightsError as `core` does.
+        """
+        self.core()
         triangle = self.pairs[np.triu_indices(FEATURES)]
         _FORMAT.write(path, triangle=triangle, piece_values=self.piece_values)
 
@@ -69,20 +82,12 @@ class TwoPieceWeights:
         """Read a file. Raises WeightsError for other files, OSError for unreadable ones."""
         triangle, values = _FORMAT.read(path, "triangle", "piece_values")
         half = np.triu_indices(FEATURES)
-        if (
-            triangle.shape != half[0].shape
-            or triangle.dtype != np.int16
-            or values.shape != (16,)
-            or values.dtype.kind not in "iu"
-            or np.any(np.abs(values.astype(np.float64)) > _MAX_VALUE)
-        ):
-            raise WeightsError(f"{path}: arrays of another shape or type")
-        pairs = np.zeros((FEATURES, FEATURES), np.int16)
-        pairs[half] = triangle
-        pairs.T[half] = triangle
-        weights = cls(pairs, values.astype(np.int32))
         try:
-            weights.core()
+            check_array("triangle", triangle, half[0].shape, np.int16)
+            pairs = np.zeros((FEATURES, FEATURES), np.int16)
+            pairs[half] = triangle
+            pairs.T[half] = triangle
+            cls(pairs, values).core()
         except WeightsError as error:
             raise WeightsError(f"{path}: {error}") from error
-        return weights
+        return cls(pairs, values.astype(np.int32))

@@ -40,6 +40,12 @@ class WeightsError(ValueError):
     """Not a weights file, or weights that break the evaluation's symmetries."""
 
 
+def check_array(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: type) -> None:
+    """Raise WeightsError, which names the array, if its shape or type is another."""
+    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
+        raise WeightsError(f"{name} has another shape or type")
+
+
 #: Largest array of a header.
 _HEADER_BYTES = 1000
 
