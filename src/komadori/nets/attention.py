@@ -144,7 +144,8 @@ class GeometryBias(nn.Module):
     def __init__(self, config: AttentionConfig, tokens: int) -> None:
         super().__init__()
         if config.geometry == "static":
-            index = torch.arange(tokens * tokens)
+            numbers = tokens * tokens
+            index = torch.arange(numbers)
         else:  # the step between squares; one number for square to hand, hand to square, hands
             square = torch.arange(tokens)
             file, rank = square // 9, square % 9
@@ -152,8 +153,9 @@ class GeometryBias(nn.Module):
             is_hand = (square >= SQUARES).long()
             kind = 17 * 17 - 1 + 2 * is_hand[:, None] + is_hand
             index = torch.where(kind == 17 * 17 - 1, step, kind).flatten()
+            numbers = 17 * 17 + (3 if tokens > SQUARES else 0)
         self.register_buffer("index", index, persistent=False)
-        self.table = nn.Parameter(torch.zeros(config.heads, int(index.max()) + 1))
+        self.table = nn.Parameter(torch.zeros(config.heads, numbers))
         self.tokens = tokens
 
     def forward(self) -> Tensor:
