@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -294,9 +295,11 @@ def test_an_unknown_table_of_a_model_folder_is_an_error_that_names_the_card(tmp_
     nets = pytest.importorskip("komadori.nets")
     config, interface = nets.parse("resnet1x8"), nets.Interface(((62, 9, 9), (57, 9, 9)), 2187)
     network = nets.build(config, interface)
+    card = nets.ModelCard(config, "dlshogi", "2187", interface, eval_coef=600.0)
+    nets.save_model(tmp_path, network, card)
     for features, labels in (("nope", "2187"), ("dlshogi", "nope")):
-        card = nets.ModelCard(config, features, labels, interface, eval_coef=600.0)
-        nets.save_model(tmp_path, network, card)
+        fields = {**card.to_json(), "features": features, "labels": labels}
+        (tmp_path / "model.json").write_text(json.dumps(fields))
         with pytest.raises(ModelError, match=r"model\.json: .* unknown .* 'nope'"):
             load(tmp_path)
 

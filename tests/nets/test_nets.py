@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -85,6 +86,8 @@ def test_folded_computes_the_same_without_norms():
     for a, b in zip(net(*inputs()), folded(*inputs()), strict=True):
         torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-4)
     assert [m for m in net.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    for a, b in zip(folded(*inputs()), folded.folded()(*inputs()), strict=True):
+        assert torch.equal(a, b)
 
 
 def card(net="resnet2x8"):
@@ -104,7 +107,8 @@ def test_model_file_round_trip(tmp_path):
 def test_model_file_errors(tmp_path):
     with pytest.raises(nets.ModelFileError, match=r"model\.json: No such file"):
         nets.load_model(tmp_path)
-    nets.save_model(tmp_path, trained(), card("resnet3x8"))
+    nets.save_model(tmp_path, trained(), card())
+    nets.write_tensors(tmp_path / "model.safetensors", trained("resnet3x8").state_dict())
     with pytest.raises(nets.ModelFileError, match="don't fit the network"):
         nets.load_model(tmp_path)
     text = (tmp_path / "model.json").read_text()
@@ -120,13 +124,34 @@ def test_model_file_errors(tmp_path):
             nets.load_model(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (card("resnet3x8"), r"model\.safetensors: weights don't fit the card's toy"),
+        (replace(card(), labels="1134x"), r"model\.json: .*unknown label scheme '1134x'"),
+        (replace(card(), features="none"), r"model\.json: .*unknown feature table 'none'"),
+        (replace(card(), name=5), r"model\.json: .*name can't be 5"),
+    ],
+    ids=["net", "labels", "features", "name"],
+)
+def test_a_model_that_could_not_be_read_is_not_written(changed, message, tmp_path):
+    nets.save_model(tmp_path, trained(), card())
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(nets.ModelFileError, match=message):
+        nets.save_model(tmp_path, trained(), changed)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 @pytest.mark.parametrize("name", ["policy.bias", "stem_norm.running_var"])
 def test_weights_that_are_no_numbers_are_named(name, number, tmp_path):
     net = trained()
     net.state_dict()[name].view(-1)[0] = number
-    nets.save_model(tmp_path, net, card())
     message = rf"model\.safetensors: {re.escape(name)} has numbers that aren't finite"
+    with pytest.raises(nets.ModelFileError, match=message):
+        nets.save_model(tmp_path, net, card())
+    nets.save_model(tmp_path, trained(), card())
+    nets.write_tensors(tmp_path / "model.safetensors", net.state_dict())
     with pytest.raises(nets.ModelFileError, match=message):
         nets.load_model(tmp_path)
 
@@ -141,3 +166,12 @@ def test_a_network_beyond_any_memory_is_refused_before_it_is_built():
     with pytest.raises(ValueError, match=r"^resnet2x16384 has 9,674,575,260 parameters, "):
         nets.build("resnet2x16384")
     assert nets.build("resnet1x1100").config.channels == 1100
+
+
+@pytest.mark.parametrize("geometry", ["static", "relative"])
+@pytest.mark.parametrize("slots", [0, 56])
+def test_a_wide_attention_with_a_bias_of_geometry_can_be_built(geometry, slots):
+    config = nets.AttentionConfig(layers=1, width=1032, heads=1, feed_forward=8, geometry=geometry)
+    net = nets.build(config, nets.Interface(((81 + slots, 62),), 2187))
+    bias = net.layers[0].geometry
+    assert bias.table.shape[1] == int(bias.index.max()) + 1

@@ -100,3 +100,19 @@ def test_tensors_that_share_bytes_are_refused(tmp_path):
     path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(40))
     with pytest.raises(TensorFileError, match="tensor 'c' overlaps others"):
         read_tensors(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "message"),
+    [
+        ("a", torch.complex64, r"t: a is torch\.complex64, which can't be stored"),
+        ("__metadata__", torch.float32, "t: no tensor can be named __metadata__"),
+    ],
+)
+def test_what_the_layout_lacks_is_named_and_the_old_file_kept(name, dtype, message, tmp_path):
+    path = tmp_path / "t"
+    write_tensors(path, {"b": torch.zeros(2)})
+    before = path.read_bytes()
+    with pytest.raises(TensorFileError, match=message):
+        write_tensors(path, {name: torch.zeros(2, dtype=dtype)})
+    assert path.read_bytes() == before

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from komadori.atomic import atomic_writer
@@ -127,12 +128,29 @@ def _of_type(value: Any, key: str, *types: type) -> Any:
 
 @names_arguments
 def save_model(folder: Path | str, network: Network, card: ModelCard) -> None:
-    """Write the two files into the folder, each atomically. An error leaves the old ones."""
+    """Write the two files into the folder, each atomically. An error leaves the old ones.
+
+    Raises ModelFileError for what `load_model` wouldn't read: a card with unknown names, weights of
+    another network than the card's, and such with numbers that aren't finite.
+    """
     folder = Path(folder)
+    tensors = network.state_dict()
+    fields = card.to_json()
+    ModelCard.from_json(fields, folder / CARD_FILE)
+    with torch.device("meta"):  # allocates nothing
+        wanted = build(card.net, card.interface).state_dict()
+    if _shapes(tensors) != _shapes(wanted):
+        name = card.name or short_name(card.net)
+        raise ModelFileError(f"{folder / WEIGHTS_FILE}: weights don't fit the card's {name}")
+    _check_finite(tensors, folder / WEIGHTS_FILE)
     with atomic_writer(folder / CARD_FILE) as file:
-        file.write((dump_json(card.to_json(), indent=2) + "\n").encode())
+        file.write((dump_json(fields, indent=2) + "\n").encode())
         file.flush()
-        write_tensors(folder / WEIGHTS_FILE, network.state_dict(), {"format": "pt"})
+        write_tensors(folder / WEIGHTS_FILE, tensors, {"format": "pt"})
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, torch.Size]:
+    return {name: tensor.shape for name, tensor in tensors.items()}
 
 
 @names_arguments
@@ -151,14 +169,18 @@ def load_card(folder: Path | str) -> ModelCard:
 def load_weights(network: Network, tensors: Mapping[str, Tensor], where: Path | str) -> None:
     """Copy the tensors into the network. Raises ModelFileError unless names and shapes match and
     all numbers are finite."""
-    for name, tensor in tensors.items():
-        if not tensor.isfinite().all():
-            raise ModelFileError(f"{where}: {name} has numbers that aren't finite")
+    _check_finite(tensors, where)
     try:
         network.load_state_dict(dict(tensors))
     except RuntimeError as error:
         text = " ".join(str(error).split())
         raise ModelFileError(f"{where}: weights don't fit the network: {text}") from error
+
+
+def _check_finite(tensors: Mapping[str, Tensor], where: Path | str) -> None:
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise ModelFileError(f"{where}: {name} has numbers that aren't finite")
 
 
 @names_arguments

@@ -55,6 +55,7 @@ class Network(nn.Module):
     """
 
     interface: Interface
+    _is_folded = False
 
     def outputs(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
         """The outputs for training: as `forward`, but a win/draw/loss value is [N, 3] logits."""
@@ -72,9 +73,11 @@ class Network(nn.Module):
     def folded(self) -> Self:
         """A copy for evaluation, with batch norms folded into the convolutions."""
         network = copy.deepcopy(self).eval()
-        for module in list(network.modules()):
-            if isinstance(module, Foldable):
-                module.fold()
+        if not self._is_folded:
+            for module in list(network.modules()):
+                if isinstance(module, Foldable):
+                    module.fold()
+            network._is_folded = True
         return network
 
 

@@ -37,6 +37,8 @@ _DTYPES: dict[str, torch.dtype] = {
     "BOOL": torch.bool,
 }
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+#: The entry of a header that is no tensor.
+_METADATA = "__metadata__"
 _HEADER_LIMIT = 100_000_000  # the library's own limit
 #: Limits of a tensor: more dimensions than any network has, and the elements that torch can count.
 _MAX_DIMENSIONS, _MAX_NUMBERS = 16, 1 << 59
@@ -50,13 +52,19 @@ class TensorFileError(ValueError):
 def write_tensors(
     path: Path | str, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write the tensors (any device) atomically."""
+    """Write the tensors (any device) atomically. Raises TensorFileError for a type that the layout
+    lacks, and for the name of the layout's own entry.
+    """
     header: dict[str, Any] = {}
     if metadata:
-        header["__metadata__"] = dict(metadata)
+        header[_METADATA] = dict(metadata)
     blobs: list[NDArray[np.uint8]] = []
     offset = 0
     for name, tensor in tensors.items():
+        if name == _METADATA:
+            raise TensorFileError(f"{path}: no tensor can be named {name}")
+        if tensor.dtype not in _NAMES:
+            raise TensorFileError(f"{path}: {name} is {tensor.dtype}, which can't be stored")
         flat = tensor.detach().cpu().contiguous().reshape(-1)
         blob = flat.view(torch.uint8).numpy()
         header[name] = {
@@ -92,7 +100,7 @@ def read_tensors(path: Path | str) -> dict[str, Tensor]:
         raise TensorFileError(f"{path}: truncated: {len(data)} bytes, header needs {8 + length}")
     try:
         header = parse_table(data[8 : 8 + length])
-        entries = [(k, v) for k, v in header.items() if k != "__metadata__"]
+        entries = [(k, v) for k, v in header.items() if k != _METADATA]
         return dict(_tensors(entries, memoryview(data)[8 + length :], path))
     except TensorFileError:
         raise
