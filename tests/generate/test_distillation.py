@@ -207,6 +207,12 @@ def test_every_other_chunk_is_of_the_learners_searches(
     assert players == [teacher, teacher, own, teacher, own]  # first the held-out positions
 
 
+def test_memory_is_that_of_the_chunks_there_are() -> None:
+    needed = distillation.bytes_needed
+    assert needed(Settings(chunks=2, keep=24)) == needed(Settings(chunks=2, keep=2))
+    assert needed(Settings(chunks=24, keep=2)) == needed(Settings(chunks=2, keep=2))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -163,7 +163,8 @@ def bytes_needed(settings: Settings) -> int:
     """Bytes of memory for the model and the positions; an estimate, searches differ."""
     model: int = _core.NnueModel.bytes_of(settings.architecture, settings.threads)
     per_chunk = settings.draws * 52 * 8 // settings.every
-    return int(model + settings.keep * per_chunk * _core.NnueData.bytes_each)
+    held = min(settings.keep, settings.chunks)
+    return int(model + held * per_chunk * _core.NnueData.bytes_each)
 
 
 class Distillation:
