@@ -19,6 +19,7 @@ import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
 import { loadGame, shortDateOf } from '../src/library/load';
 import { models } from '../src/models';
+import { TreeView } from '../src/network/Tree';
 import { NewGame } from '../src/play/NewGame';
 import { Play } from '../src/play/Play';
 import { receivedAt, timeLeft } from '../src/play/state';
@@ -248,6 +249,32 @@ test('starts a handicap game against a ladder player with byoyomi', async () => 
     position: players.handicaps[1].position,
     clock: { main_ms: 600_000, byoyomi_ms: 30_000, increment_ms: 0 },
   });
+});
+
+test('the tree of a search is not shown in another position', async () => {
+  connection.epoch.value = 1;
+  connection.status.value = 'open';
+  const place = await mount(TreeView);
+  const walk = { type: 'tree', path: [], found: true, turn: 'black', visits: 1500, value: 0.52, network_value: 0.54, proof: 'none', proof_plies: 0, moves: [{ move: '7g7f', prior: 0.4, visits: 900, value: 0.52, proof: 'none', proof_plies: 0 }], total_moves: 30 };
+  const answered = async (sfen: string) => {
+    sent.length = 0;
+    await vi.waitFor(() => expect(sent.at(-1)).toMatchObject({ type: 'tree', path: [] }));
+    await answer('tree', { ...walk, sfen });
+    await act(() => new Promise(done => setTimeout(done, 0)));
+  };
+  await answered(START);
+  expect(place.querySelector('.tree-moves')?.textContent).toContain('P-7f');
+  const game = new GameTree();
+  const moved = game.addLine(game.root, ['7g7f']);
+  await act(() => {
+    openGames([game]);
+    node.value = moved;
+  });
+  await answered(START);
+  expect(place.querySelector('.tree-moves')).toBeNull();
+  expect(place.textContent).toContain('has not visited this position');
+  connection.epoch.value = 0;
+  connection.status.value = 'connecting';
 });
 
 test('the engine choice offers alpha-beta and every network', async () => {

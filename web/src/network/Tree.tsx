@@ -6,7 +6,7 @@ import { MiniBoard } from '../board/MiniBoard';
 import { count, percent, t } from '../i18n';
 import { notation } from '../settings';
 import { lineOf, moveText, lastSquare } from '../shogi/notation';
-import { parsePosition } from '../shogi/position';
+import { parsePosition, positionKey } from '../shogi/position';
 import { Button } from '../ui/parts';
 import { useTree } from './ask';
 
@@ -21,7 +21,8 @@ export function TreeView() {
   const sfen = walked.at(-1)?.sfen ?? at.sfen;
   const pos = parsePosition(sfen);
   const lastUsi = path.at(-1) ?? at.usi;
-  const isHere = here && here.path.join() === path.join();
+  // The tree stays that of the last search while the board moves on.
+  const isHere = here && here.path.join() === path.join() && positionKey(here.sfen) === positionKey(sfen);
   const total = isHere ? here.visits : 0;
   return (
     <div class="tree-view">
