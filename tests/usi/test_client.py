@@ -226,6 +226,23 @@ def test_a_hung_engine_is_given_up_and_killed(
     engine.close()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="writing blocks on Windows")
+def test_an_engine_that_answers_but_reads_nothing_is_given_up_and_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("komadori.usi.client.SEND_LIMIT_S", 0.2)
+    program = "while True: print('usiok\\nreadyok\\nbestmove resign', flush=True)"
+    engine = UsiEngine([sys.executable, "-c", program])
+    moves = ["7g7f"] * 1000
+    with pytest.raises(EngineTimeoutError, match="didn't read 'go nodes 1' in time"):
+        for _ in range(100):
+            engine.think(STARTPOS, moves, GoCommand(nodes=1), 5.0)
+    started = time.monotonic()
+    engine._process.close(grace_s=0.3)
+    assert time.monotonic() - started < 3.0
+    assert not engine._process.is_alive
+
+
 def test_no_line_can_smuggle_another(toy: list[str]) -> None:
     with UsiEngine(toy) as engine, pytest.raises(EngineError, match="line break"):
         engine.set_option("Depth", "1\nquit")

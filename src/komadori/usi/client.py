@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import io
 import os
 import queue
+import selectors
 import shlex
 import shutil
 import signal
@@ -33,6 +35,9 @@ EXTRA_FOLDERS = ("/usr/games", "/usr/local/games")
 
 #: Time for an engine to answer `stop`.
 STOP_GRACE_S = 10.0
+
+#: Time for an engine to read what it is sent, once its pipe is full.
+SEND_LIMIT_S = 10.0
 
 
 class EngineError(RuntimeError):
@@ -207,6 +212,9 @@ class LineProcess:
             )
         except OSError as error:
             raise EngineError(f"{name}: can't start {command[0]}: {error.strerror}") from error
+        if sys.platform != "win32":
+            assert self._process.stdin is not None
+            os.set_blocking(self._process.stdin.fileno(), False)
         self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
         self._reader.start()
 
@@ -249,21 +257,42 @@ class LineProcess:
             self._taken.notify_all()
         return lines
 
-    def send(self, *lines: str) -> None:
-        """Send lines in one write. Raises EngineDiedError if the engine has exited."""
+    def send(self, *lines: str, limit_s: float | None = None) -> None:
+        """Send lines together. Raises EngineDiedError if the engine has exited, EngineTimeoutError
+        if its pipe is full and it doesn't read on within `limit_s`, by default SEND_LIMIT_S (not on
+        Windows).
+        """
         for line in lines:
             if "\n" in line or "\r" in line:
                 raise EngineError(f"{self.name}: a line can't hold a line break: {line!r}")
-        assert self._process.stdin is not None
         try:
-            self._process.stdin.write("".join(f"{line}\n" for line in lines).encode())
-            self._process.stdin.flush()
+            self._write(
+                "".join(f"{line}\n" for line in lines).encode(),
+                SEND_LIMIT_S if limit_s is None else limit_s,
+            )
+        except TimeoutError:
+            message = self._message(f"didn't read {lines[-1][:80]!r} in time")
+            raise EngineTimeoutError(message) from None
         except (OSError, ValueError) as error:
             self._reader.join(timeout=1.0)  # its last words may still be on their way
             with contextlib.suppress(EngineError):
                 while not self._arrived.empty():
                     self._receive(time.monotonic())
             raise EngineDiedError(self._message(f"ended before {lines[-1]!r} was sent")) from error
+
+    def _write(self, data: bytes, limit_s: float) -> None:
+        """Raises TimeoutError, OSError, and ValueError if the pipe is closed."""
+        pipe = self._process.stdin
+        assert isinstance(pipe, io.BufferedWriter)
+        if sys.platform == "win32":
+            pipe.write(data)
+            pipe.flush()
+            return
+        while data := data[pipe.raw.write(data) or 0 :]:  # None if the pipe is full
+            with selectors.DefaultSelector() as selector:
+                selector.register(pipe, selectors.EVENT_WRITE)
+                if not selector.select(limit_s):
+                    raise TimeoutError
 
     def read(self, deadline: float) -> str:
         """Return the next line. `deadline` refers to time.monotonic()."""
@@ -329,7 +358,7 @@ class LineProcess:
             self._taken.notify_all()
         with contextlib.suppress(EngineError):
             if farewell:
-                self.send(farewell)
+                self.send(farewell, limit_s=0.0)
         with contextlib.suppress(OSError, ValueError):
             assert self._process.stdin is not None
             self._process.stdin.close()
