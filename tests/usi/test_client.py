@@ -234,9 +234,13 @@ def test_an_engine_that_answers_but_reads_nothing_is_given_up_and_killed(
     program = "while True: print('usiok\\nreadyok\\nbestmove resign', flush=True)"
     engine = UsiEngine([sys.executable, "-c", program])
     moves = ["7g7f"] * 1000
-    with pytest.raises(EngineTimeoutError, match="didn't read 'go nodes 1' in time"):
+
+    def fill_the_pipe() -> None:
         for _ in range(100):
             engine.think(STARTPOS, moves, GoCommand(nodes=1), 5.0)
+
+    with pytest.raises(EngineTimeoutError, match="didn't read 'go nodes 1' in time"):
+        fill_the_pipe()
     started = time.monotonic()
     engine._process.close(grace_s=0.3)
     assert time.monotonic() - started < 3.0
