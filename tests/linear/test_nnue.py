@@ -146,6 +146,8 @@ def test_a_broken_file_is_reported_with_place_and_reason(tmp_path) -> None:
     ):
         assert f"the file ends in {what}" in refusal(good[:size])
     assert "3 bytes follow the last layer" in refusal(good + b"abc")
+    assert "1 byte follows the last layer" in refusal(good + b"a")
+    assert refusal(good[:1]).endswith("4 bytes are needed at byte 0, 1 is there")
     path = tmp_path / "short.bin"
     path.write_bytes(good[:1000])
     with pytest.raises(WeightsError, match=r"short\.bin"):

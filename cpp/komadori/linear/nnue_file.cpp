@@ -59,7 +59,7 @@ class Reader {
             throw std::invalid_argument("the file ends in " + std::string(what) + ": " +
                                         std::to_string(bytes) + " bytes are needed at byte " +
                                         std::to_string(at_) + ", " + std::to_string(left()) +
-                                        " are there");
+                                        (left() == 1 ? " is there" : " are there"));
         }
     }
     template <class T>
@@ -154,7 +154,8 @@ NnueParameters read_nnue(std::span<const std::uint8_t> file) {
     reader.read(p.weights3.data(), p.weights3.size(), "the last layer's weights");
     if (reader.left() > 0) {
         throw std::invalid_argument(std::to_string(reader.left()) +
-                                    " bytes follow the last layer at byte " +
+                                    (reader.left() == 1 ? " byte follows" : " bytes follow") +
+                                    " the last layer at byte " +
                                     std::to_string(reader.at()));
     }
     return p;
