@@ -252,6 +252,30 @@ def test_a_usi_engine_labels(tmp_path: Path) -> None:
     assert game.scores_cp.tolist() == [200]
 
 
+def test_a_search_cut_in_a_depth_keeps_the_last_exact_score_of_its_best_move(
+    tmp_path: Path,
+) -> None:
+    cut = (
+        "info depth 4 multipv 1 score cp 50 pv 2g2f",
+        "info depth 4 multipv 2 score cp 40 pv 7g7f",
+        "info depth 5 multipv 1 score cp 200 pv 7g7f",
+        "info depth 5 multipv 1 score cp 900 lowerbound pv 7g7f",
+    )
+    engine = tmp_path / "engine.py"
+    search = 'print("info multipv 1 score cp 200 pv 7g7f 3c3d\\ninfo multipv 2 score cp 100 pv 2g2f")'
+    assert search in USI
+    engine.write_text(USI.replace(search, f"print(*{cut}, sep=chr(10))"))
+    path = tmp_path / "g.hcpe3"
+    records.write_games(path, [Game.from_usi(["7g7f"], winner=Winner.BLACK)])
+    command = f"usi:{sys.executable} {engine}"
+    result = run(path, "--by", command, "--nodes", 100, "--multipv", 2, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    (game,) = labelled(tmp_path / "out")
+    assert game.candidates is not None
+    assert game.candidates.of_ply(0) == [("7g7f", 10000)]
+    assert game.scores_cp.tolist() == [200]
+
+
 ODD = """
 import os, sys
 log, flag, position = sys.argv[1], sys.argv[2], ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from collections import deque
@@ -303,29 +304,22 @@ class _UsiEngine:
         return engine
 
     def __call__(self, board: Board) -> dict[int, float]:
+        from komadori.generate.usi_games import scored_lines
         from komadori.usi.client import EngineError
 
         moves = [move.usi() for move in board.moves]
         thought = self._engine.think(board.root().sfen(), moves, self._go, TIMEOUT_S)
-        lines: dict[int, tuple[int, float]] = {}
-        for info in thought.infos:
-            if info.score is None or not info.pv:
-                continue
-            try:
-                move = board.parse_usi(info.pv[0])
-            except ValueError:
-                continue
-            mate = info.score.mate_plies
-            if mate is None and info.score.mate_sign:
-                mate = info.score.mate_sign
-            lines[info.multipv or 1] = (move.move16, score_to_record(info.score.cp, mate))
+        lines: dict[int, float] = {}
+        for text, score in scored_lines(thought.infos, self._settings.multipv).items():
+            with contextlib.suppress(ValueError):
+                lines[board.parse_usi(text).move16] = score
         if not lines and thought.best.move == "win" and not board.can_declare_win():
             raise EngineError(
                 f"{self._engine.name} declared a win against the rules in {board.sfen()}"
             )
         if not lines and thought.best.move in ("resign", "win"):
             return {0: MATE_SCORE if thought.best.move == "win" else -MATE_SCORE}
-        return dict(lines.values())
+        return lines
 
     def new_game(self) -> None:
         self._engine.new_game()

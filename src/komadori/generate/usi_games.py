@@ -254,7 +254,7 @@ def _apply_thought(game: _core.TeacherGame, thought: Thought, name: str, ranks: 
             raise EngineError(f"{name} declared a win against the rules")
         game.answer([], nodes, True)
     else:
-        lines = _lines(thought.infos, ranks)
+        lines = scored_lines(thought.infos, ranks)
         best = thought.last_info
         if best is None or best.score is None:
             raise EngineError(
@@ -267,7 +267,7 @@ def _apply_thought(game: _core.TeacherGame, thought: Thought, name: str, ranks: 
         game.answer([first, *sorted(others, key=lambda line: -line[1])], nodes)
 
 
-def _lines(infos: Sequence[InfoLine], ranks: int) -> dict[str, int]:
+def scored_lines(infos: Sequence[InfoLine], ranks: int) -> dict[str, int]:
     """Return first move and score per MultiPV rank at its last depth; prefer exact scores."""
     by_rank: dict[int, InfoLine] = {}
     complete: set[int] = set()
@@ -286,9 +286,11 @@ def _lines(infos: Sequence[InfoLine], ranks: int) -> dict[str, int]:
                 complete.add(rank)
         if len(complete) >= ranks:
             break
-    return {
-        info.pv[0]: _cp(info.score) for _, info in sorted(by_rank.items()) if info.score is not None
-    }
+    found: dict[str, int] = {}
+    for _, info in sorted(by_rank.items()):
+        if info.score is not None:
+            found.setdefault(info.pv[0], _cp(info.score))  # a later rank may be of the last depth
+    return found
 
 
 def _cp(score: Score) -> int:
