@@ -262,7 +262,9 @@ def test_a_search_cut_in_a_depth_keeps_the_last_exact_score_of_its_best_move(
         "info depth 5 multipv 1 score cp 900 lowerbound pv 7g7f",
     )
     engine = tmp_path / "engine.py"
-    search = 'print("info multipv 1 score cp 200 pv 7g7f 3c3d\\ninfo multipv 2 score cp 100 pv 2g2f")'
+    search = (
+        'print("info multipv 1 score cp 200 pv 7g7f 3c3d\\ninfo multipv 2 score cp 100 pv 2g2f")'
+    )
     assert search in USI
     engine.write_text(USI.replace(search, f"print(*{cut}, sep=chr(10))"))
     path = tmp_path / "g.hcpe3"
