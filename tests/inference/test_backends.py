@@ -212,6 +212,22 @@ def test_a_model_of_another_kind(model: Path, tmp_path: Path, backend: str) -> N
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_a_graph_that_contradicts_itself_is_refused_with_the_reason(
+    model: Path, tmp_path: Path, backend: str
+) -> None:
+    proto = onnx.load(model)
+    proto.graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.INT64
+    onnx.save(proto, tmp_path / "types.onnx")
+    with pytest.raises(ModelError, match=r"types\.onnx: .*(do not match|Type Error).*64"):
+        load(tmp_path / "types.onnx", backend=backend)
+    proto = onnx.load(model)
+    proto.graph.node[0].op_type = "Nonsense"
+    onnx.save(proto, tmp_path / "kind.onnx")
+    with pytest.raises(ModelError, match=r"kind\.onnx: .*Nonsense"):
+        load(tmp_path / "kind.onnx", backend=backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_values_of_another_shape(model: Path, tmp_path: Path, backend: str) -> None:
     proto = onnx.load(rename(model, tmp_path / "wide.onnx", output_value="v"))
     node = onnx.helper.make_node("Concat", ["v", "v", "v"], ["output_value"], axis=1)

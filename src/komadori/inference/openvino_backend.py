@@ -376,6 +376,9 @@ def _shapes(ports: list[Any]) -> dict[str, tuple[int | None, ...]]:
 
 
 def _brief(error: Exception) -> str:
-    """The last informative line: OpenVINO's messages begin with source locations."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """The last informative line: OpenVINO's messages begin with source locations, and may end with
+    a summary that names operations without the reason."""
+    details, _, summary = str(error).partition("\nSummary:\n")
+    unknown = [line for line in summary.splitlines() if "No conversion rule" in line]
+    lines = [line.strip("- ") for line in unknown or details.splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
