@@ -155,8 +155,7 @@ NnueParameters read_nnue(std::span<const std::uint8_t> file) {
     if (reader.left() > 0) {
         throw std::invalid_argument(std::to_string(reader.left()) +
                                     (reader.left() == 1 ? " byte follows" : " bytes follow") +
-                                    " the last layer at byte " +
-                                    std::to_string(reader.at()));
+                                    " the last layer at byte " + std::to_string(reader.at()));
     }
     return p;
 }
