@@ -490,6 +490,18 @@ def test_closing_the_engine_of_a_refused_game_blocks_no_page(
     assert waited == [True]
 
 
+def test_a_player_that_does_not_start_is_named_as_its_user_did(tmp_path: Path) -> None:
+    players = ["usi:/none", "alphabeta?EvalFile=/none.bin"]
+    with make_server(tmp_path, players=players) as client, Server(client).page() as page:
+        for player, reason in (
+            ("spec:1", "no program '/none' found"),
+            ("spec:2", "no weights /none.bin: looked for /none.bin"),
+        ):
+            white = {"kind": "engine", "player": player}
+            error = page.ask("game_start", "error", black=HUMAN, white=white)
+            assert (error["code"], error["message"]) == ("failed", reason)
+
+
 def test_games_that_are_starting_count_towards_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

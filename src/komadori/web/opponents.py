@@ -184,7 +184,10 @@ class Opponents:
         except (PlayerSpecError, EngineError, ValueError, OSError) as error:
             if isinstance(error, RefusedError):
                 raise
-            raise RefusedError("failed", f"{opponent.player}: {reason_of(error)}") from error
+            reason = reason_of(error)
+            if opponent.player not in self._specs:  # whose ids mean nothing to users
+                reason = f"{opponent.player}: {reason}"
+            raise RefusedError("failed", reason) from error
         return SeatedPlayer(player, player.name, limits, keeps_rule=_has_rule(spec))
 
     def check_start(self, opponent: Opponent, sfen: str) -> None:
