@@ -303,6 +303,38 @@ def test_an_engine_that_ends_before_the_game_is_refused(tmp_path: Path) -> None:
         assert client.get("/api/games").json()["total"] == 0
 
 
+#: An engine with a long name that is no plain text and a long move that is none.
+VERBOSE_ENGINE = """
+import sys
+
+for line in sys.stdin:
+    if line.strip() == "usi":
+        print("id name E\\0\\x1b[31m" + 100_000 * "e", "usiok", sep="\\n", flush=True)
+    elif line.strip() == "isready":
+        print("readyok", flush=True)
+    elif line.startswith("go"):
+        print("bestmove 7\\0" + 100_000 * "7", flush=True)
+    elif line.strip() == "quit":
+        break
+"""
+
+
+def test_what_an_engine_says_is_short_and_printable(tmp_path: Path) -> None:
+    """Names and moves of a megabyte went into the library and each message to the page."""
+    (tmp_path / "engine.py").write_text(VERBOSE_ENGINE)
+    command = shlex.join([sys.executable, str(tmp_path / "engine.py")])
+    players = [f"usi:{command}"]
+    with make_server(tmp_path, players=players) as client, Server(client).page() as page:
+        engine = {"kind": "engine", "player": "spec:1"}
+        request, game = start(page, black=engine)
+        if game["phase"] != "over":
+            game = state(page, request, phase="over")
+        assert game["black"]["name"] == "E??[31m" + 190 * "e" + "..."
+        assert game["result"]["reason"] == "illegal_move"
+        assert game["result"]["detail"] == "7?" + 75 * "7" + "..."
+        assert len(client.get(f"/api/games/{game['game']}/record?format=kif").text) < 1000
+
+
 def test_a_player_that_is_ready_after_its_page_has_gone_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

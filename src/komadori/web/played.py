@@ -19,7 +19,7 @@ from komadori.players.external import start_sfen
 from komadori.players.player import effective_limits
 from komadori.rules import DECLARATION_POINTS, HANDICAPS, Board
 from komadori.usi.client import EngineError
-from komadori.usi.protocol import GoCommand
+from komadori.usi.protocol import GoCommand, one_line
 from komadori.web import protocol
 from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library, now
@@ -44,6 +44,8 @@ NO_RESIGNATION_PLIES = 60
 UNTIMED_MS = 1000
 #: Tolerated network delay of a human's move, in ms.
 GRACE_MS = 300
+#: Maximum number of characters of a player's name, as in the requests that save a game.
+MAX_NAME = 200
 #: Maximum number of concurrent games.
 MAX_GAMES = 100
 #: Seconds after which a game that no page watches is interrupted.
@@ -312,7 +314,7 @@ class PlayedGame:
             self._declare(side)
         elif decision.move is None or decision.move not in self._board.legal_moves:
             text = decision.illegal or (decision.move.usi() if decision.move else "no move")
-            self._lose(side, "illegal_move", text)
+            self._lose(side, "illegal_move", one_line(text, 80))
         else:
             self._play(decision.move.usi(), spent_ms, decision.recorded_cp)
 
@@ -544,9 +546,8 @@ class Games:
         counts: Literal["playouts", "nodes"] = (
             "playouts" if player.player.startswith("model:") else "nodes"
         )
-        return _Seat(
-            SeatState(kind="engine", name=player.name or engine.name, counts=counts), engine
-        )
+        name = player.name or one_line(engine.name, MAX_NAME)
+        return _Seat(SeatState(kind="engine", name=name, counts=counts), engine)
 
     def _close_unused(self, making: asyncio.Future[SeatedPlayer]) -> None:
         """Close a player that nobody waits for any more."""
