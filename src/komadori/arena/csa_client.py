@@ -470,21 +470,21 @@ class CsaClient:
 
     def _go(self, summary: GameSummary, times: CsaTimes) -> GoCommand:
         """Return the `go` command for the player; its clocks are the time left minus the margin."""
+        own = summary.clocks[summary.color]
+        if not (own.total_ms or own.byoyomi_ms or own.increment_ms):
+            return GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=UNTIMED_MS)
         clocks_ms: list[int] = []
         for side, clock in enumerate(summary.clocks):
             left_ms = times.left_ms[side] + clock.increment_ms - self._margin_ms
             # Never 0 with an increment, which would mean that it is still to be added.
             clocks_ms.append(max(1 if clock.increment_ms else 0, left_ms))
-        clock = summary.clocks[summary.color]
-        if not (clock.total_ms or clock.byoyomi_ms or clock.increment_ms):
-            return GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=UNTIMED_MS)
-        byoyomi = clock.byoyomi_ms
+        byoyomi = own.byoyomi_ms
         if byoyomi and not clocks_ms[summary.color]:
             byoyomi = max(1, byoyomi - self._margin_ms)
         return GoCommand(
             btime_ms=clocks_ms[0],
             wtime_ms=clocks_ms[1],
-            byoyomi_ms=byoyomi if not clock.increment_ms else None,
+            byoyomi_ms=byoyomi if not own.increment_ms else None,
             binc_ms=summary.clocks[0].increment_ms or None,
             winc_ms=summary.clocks[1].increment_ms or None,
         )

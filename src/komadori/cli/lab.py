@@ -282,7 +282,7 @@ def report(
 ) -> None:
     """Write one page per experiment: the diary's figures beside the measured ones.
 
-    A page has the runs of one size (positions, width, test positions), that of the newest run.
+    A page shows runs of one size (positions, width, test positions): the newest run's.
     Pages of experiments whose settings have changed are removed.
     """
     from komadori.lab.experiment import FOLDER

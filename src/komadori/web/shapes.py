@@ -253,7 +253,7 @@ class StudyGame(Shape):
     """A game to analyse: from the library, or from the page."""
 
     game: Annotated[int | None, Field(ge=1, lt=1 << 62)] = None
-    """With `position`: the copy to take if the library has several of equal moves and players."""
+    """With `position`: the game to use if several in the library have its moves and players."""
     position: PositionText | None = None
     black: Annotated[str, Field(max_length=200)] = ""
     white: Annotated[str, Field(max_length=200)] = ""
