@@ -249,6 +249,19 @@ def test_a_value_of_another_type_in_a_journal_costs_its_line_alone(
         assert list(journal.known) == [ONE, THREE]
 
 
+def test_a_journal_replaces_no_file_of_another_kind(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes\n")
+    with pytest.raises(ValueError, match="holds something other than an analysis"):
+        Journal(path, {"nodes": 5})
+    assert path.read_text() == "my notes\n"
+    with Journal(path, {"nodes": 5}, fresh=True) as journal:
+        journal.add(ONE, Found(0.25, 7, ()))
+    assert list(read_journal(path)) == [ONE]
+    path.write_bytes(b"")
+    Journal(path, {"nodes": 5}).close()
+
+
 def test_a_truncated_journal_resumes(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     found = Found(0.25, 7, (line(0.25, "7g7f"), line(0.0, "2g2f", mate=-4)))

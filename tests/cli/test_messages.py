@@ -379,6 +379,18 @@ def test_without_ray_nothing_is_made(
             "linear train kpp --data a.kif --lambda 0 --set result_weight=0",
             "result_weight and --lambda are both 0",
         ),
+        (
+            "linear train nnue --data a.kif --epochs 2 --set epochs=3",
+            "--epochs and --set epochs=3: give one of them",
+        ),
+        (
+            "linear distill a.kif --data a.kif --chunks 2 --set seed=1 --set chunks=3",
+            "--chunks and --set chunks=3: give one of them",
+        ),
+        (
+            "train label --variant 2187 --data a.kif --set data.train=b.kif",
+            "--data and --set data.train=b.kif: give one of them",
+        ),
         ("linear train kpp --data a.kif --lambda -1", "'--lambda': -1.0 is not in the range"),
         ("generate teacher -o n --engine-timeout 5", "--engine-timeout needs --engine"),
         ("generate teacher -o n --engine x --hash 8", "--engine takes no --hash"),

@@ -141,6 +141,10 @@ def test_weights_play_and_files_are_checked(tmp_path, positions) -> None:
     for use in (wide.core, lambda: wide.save(path)):  # the core would wrap large weights around
         with pytest.raises(WeightsError, match="kpp has another shape or type"):
             use()
+    lopsided = weights.kkp.copy()
+    lopsided[2 * np.flatnonzero(weights.kkp[::2])[-1]] += 1  # one image of an orbit
+    with pytest.raises(WeightsError, match="kkp breaks a symmetry"):
+        replace(weights, kkp=lopsided).save(path)
     assert np.array_equal(KppWeights.load(path).kpp, weights.kpp)
 
 

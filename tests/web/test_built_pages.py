@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from web_pages import make_server
 
 from komadori.rules.handicaps import HANDICAPS
 
@@ -96,3 +97,11 @@ def test_a_new_build_equals_the_committed_pages(vite, tmp_path):
 def test_the_pages_own_tests_pass(vite):
     command = [vite, "node_modules/vitest/vitest.mjs", "run"]
     subprocess.run(command, cwd=WEB, check=True)
+
+
+def test_a_page_without_an_icon_gets_ours(tmp_path: Path) -> None:
+    with make_server(tmp_path) as client:
+        icon = client.get("/favicon.ico")
+    assert icon.status_code == 200
+    assert icon.headers["content-type"].startswith("image/svg+xml")
+    assert icon.content == (STATIC / "icon.svg").read_bytes()

@@ -27,8 +27,8 @@ class Journal:
     """A file of one JSON object per line: first the settings, then one position each.
 
     Opened with the same settings it keeps its results; with others, or with `fresh`, it starts
-    over. Truncated and damaged lines are dropped. Only one process may write to it; others get an
-    InUseError.
+    over. Truncated and damaged lines are dropped. Raises ValueError if the file holds
+    something else, unless `fresh`. Only one process may write to it; others get an InUseError.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, fresh: bool = False) -> None:
@@ -71,6 +71,8 @@ class Journal:
             return [], 0
         first, *lines = data.split(b"\n")
         if first != header.encode():
+            if data and not is_journal(self.path):
+                raise ValueError(f"{self.path}: holds something other than an analysis")
             return [], 0
         self.is_resumed = True
         kept = [first]

@@ -441,14 +441,16 @@ def _search(
     fresh: bool,
 ) -> dict[str, Found]:
     """Search every position of every file; store each result at once."""
-    from komadori.analysis import Journal
+    from komadori.analysis import Journal, is_journal
 
     settings = {**engine.facts, "effort": str(effort), "lines": ANALYSIS_LINES, "block": BLOCK}
     found: dict[str, Found] = {}
     missing_in: dict[str, list[Journal]] = {}
     with contextlib.ExitStack() as journals:
         for record in chosen:
-            journal = journals.enter_context(Journal(record.journal, settings, fresh=fresh))
+            # Another kind of file is there only with --force.
+            starts_over = fresh or (record.journal.exists() and not is_journal(record.journal))
+            journal = journals.enter_context(Journal(record.journal, settings, fresh=starts_over))
             if journal.damage:
                 say(f"{journal.damage}; such positions are searched again", err=True)
             if journal.known:

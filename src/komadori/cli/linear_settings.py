@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from komadori.cli.given import as_options
+from komadori.cli.given import as_options, first_given
 
 T = TypeVar("T")
 _EXPECTED = {
@@ -30,6 +30,8 @@ def read_settings(kind: type[T], given: Mapping[str, object], overrides: Iterabl
         if not equals or name not in types:
             names = ", ".join(types)
             raise click.UsageError(f"--set {override}: KEY=VALUE with a key of {names}")
+        if name in given and (option := first_given(name)):
+            raise click.UsageError(f"{option} and --set {override}: give one of them")
         try:
             changes[name] = _read(types[name], text)
             optional.discard(name)

@@ -98,6 +98,12 @@ def command(
             raise click.UsageError(f"{config} has no variants")
         else:
             settings = training.load_config(config, overrides)
+        for option, values, key in (
+            ("--data", data, "data.train="),
+            ("--test", test, "data.test="),
+        ):
+            if values and (twice := next((one for one in overrides if one.startswith(key)), "")):
+                raise click.UsageError(f"{option} and --set {twice}: give one of them")
         train_files, test_files = data or settings.data.train, test or settings.data.test
         if not train_files:
             raise click.UsageError(f"{config}: no games: give --data or set data.train")

@@ -74,11 +74,13 @@ class KppWeights:
 
     def save(self, path: Path | str) -> None:
         """Write a file of about 120 MB atomically; KKP is stored with one weight per orbit. Raises
-        WeightsError for arrays of another shape or type.
+        WeightsError as `core` does, and if the weights of an orbit differ.
         """
-        self._check_arrays()
+        self.core()
         places = np.asarray(_core.kkp_places())
         kkp = np.stack([self.kkp[places], self.kkp[places + 1]], axis=1)
+        if not np.array_equal(_spread(kkp, places), self.kkp):
+            raise WeightsError("kkp breaks a symmetry: a file can't hold it")
         _FORMAT.write(path, kpp=self.kpp, kkp=kkp, kk=self.kk)
 
     def _check_arrays(self, kkp_shape: tuple[int, ...] = (TABLES["KKP"][1],)) -> None:

@@ -93,7 +93,9 @@ class _Pages(StaticFiles):
     """Serves the built pages; browsers may cache files with hashed names forever."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        response = await super().get_response(path, scope)
+        # Browsers ask for this name on pages that name no icon, such as reports.
+        name = "icon.svg" if path == "favicon.ico" else path
+        response = await super().get_response(name, scope)
         is_hashed = path.startswith("assets/")
         response.headers["cache-control"] = (
             "public, max-age=31536000, immutable" if is_hashed else "no-cache"

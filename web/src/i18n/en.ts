@@ -381,6 +381,7 @@ export const en = {
   'compare.value': 'Win rate of the side to move: A {a}, B {b}.',
   'compare.distance': 'Their policies differ by {n} points in total.',
   'planes.hint': '{set} of {total} planes are not empty ({features}). Click one to show it on the board.',
+  'planes.none': 'No plane matches the filter.',
   filter: 'Filter',
   'attention.none': 'None of the networks has attention layers.',
   'attention.layer': 'Layer',

@@ -383,6 +383,7 @@ export const ja: Record<keyof typeof en, string> = {
   'compare.value': '手番側の勝率：A {a}、B {b}。',
   'compare.distance': '方策の差は合計 {n} ポイントです。',
   'planes.hint': '{total} 面のうち {set} 面に値があります（{features}）。クリックすると盤に表示します。',
+  'planes.none': '条件に合う面がありません。',
   filter: '絞り込み',
   'attention.none': '注意機構のあるネットワークがありません。',
   'attention.layer': '層',

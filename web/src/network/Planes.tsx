@@ -40,6 +40,7 @@ export function PlanesView({ model }: { model: string }) {
     <div class="planes">
       <p class="hint">{t('planes.hint', { features: answer.features, set: answer.planes.length, total: answer.total })}</p>
       <input aria-label={t('filter')} placeholder={t('filter')} value={filter} onInput={e => setFilter(e.currentTarget.value)} />
+      {!wanted.length && <p class="empty">{t('planes.none')}</p>}
       <div class="plane-grid-list">
         {wanted.map(p => (
           <PlaneButton key={`${p.input}${p.index}`} plane={p} onShow={show} isShown={shown === `${p.input}${p.index}`} />
