@@ -2,6 +2,7 @@
 
 import threading
 import time
+from itertools import pairwise
 
 import pytest
 from oracles import MATE, material, minimax, random_positions, replay
@@ -118,16 +119,17 @@ def test_a_small_node_limit_plays_what_any_thread_found(multipv: int) -> None:
 
 
 def test_an_interrupted_iteration_reports_every_line() -> None:
-    """Lines that it didn't reach keep the depth and score of the previous iteration."""
+    """Lines that it didn't reach keep the depth and score of the previous iteration. If the line
+    above now has less, they show that score, as a lower bound: it isn't what was found."""
     engine = searcher(multipv=3)
-    mixed = 0
+    mixed = bounds = 0
     for board in random_positions(20, seed=19):
         if len(list(board.legal_moves)) < 3:
             continue
         engine.new_game()
         engine.set_position(board)
         infos: list[Info] = []
-        result = engine.search(Limits(nodes=3000), on_info=infos.append)
+        result = engine.search(Limits(nodes=5000), on_info=infos.append)
         blocks = [infos[i : i + 3] for i in range(0, len(infos), 3)]
         assert all([info.multipv for info in block] == [1, 2, 3] for block in blocks)
         assert result.infos == blocks[-1]
@@ -137,7 +139,16 @@ def test_an_interrupted_iteration_reports_every_line() -> None:
         mixed += max(depths) > min(depths)
         for info in blocks[-1]:
             replay(board, info.pv)
+        before = {info.pv[0]: info for info in blocks[-2]}
+        for above, info in pairwise(blocks[-1]):
+            old = before.get(info.pv[0])
+            if old is None or info.depth > old.depth or score_of(info) == score_of(old):
+                continue
+            assert score_of(info) == score_of(above) < score_of(old)
+            assert info.bound == "lowerbound"
+            bounds += 1
     assert mixed
+    assert bounds
 
 
 def test_searchmoves_bind() -> None:

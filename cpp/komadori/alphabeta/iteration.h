@@ -192,13 +192,15 @@ void Worker<E>::collect_lines(std::size_t lines) {
         Score score = is_new ? r.score : r.previous;
         if (score == -INFINITE) break;  // the rest wasn't searched yet
         // Keeps scores in descending order: an older score may exceed the new one of a better move.
-        if (i > 0) score = std::min(score, infos.back().score);
+        // It is then a bound, since the older search found more.
+        const bool is_capped = i > 0 && score > infos.back().score;
+        if (is_capped) score = infos.back().score;
         Info info;
         info.depth = r.depth;
         info.selective_depth = r.selective_depth;
         info.multi_pv = int(i) + 1;
         info.score = score;
-        info.bound = is_new ? r.bound : Bound::EXACT;
+        info.bound = is_capped ? Bound::LOWER : is_new ? r.bound : Bound::EXACT;
         info.pv = r.pv;
         if (info.bound != Bound::EXACT) extend_line(info.pv);
         if (is_mate(score)) complete_mate(info.pv, std::size_t(MATE - std::abs(score)));
