@@ -98,6 +98,16 @@ def test_a_kind_of_fault_is_a_whole_sentence(tmp_path: Path) -> None:
     assert heading.endswith("is in check from 1a though it is the other side's move")
 
 
+def test_a_kind_of_fault_names_no_place(tmp_path: Path) -> None:
+    """The places follow below it: a line in KIF, a ply in CSA."""
+    (tmp_path / "a.kif").write_text("手合割：平手\n   1 ７六歩(77)\n   2 １一玉(99)\n")
+    (tmp_path / "b.csa").write_text("PI\n+\n+7776FU\n-1122OU\n")
+    lines = run("stats", tmp_path / "a.kif", tmp_path / "b.csa").stderr.splitlines()
+    kinds = [line for line in lines if line.startswith("  1 x ")]
+    assert kinds == ["  1 x １一玉(N) is not legal", "  1 x -1122OU is not legal"]
+    assert "a.kif: byte 38: line 3: ply 2: " in lines[2]
+
+
 @pytest.mark.parametrize(
     "line",
     ["convert {all} -o b.kif", "dedupe {all} -o b.hcpe", "split {all} --train b.csa --test c.csa"],

@@ -194,10 +194,10 @@ class Inputs:
 
 
 def _kind(reason: str) -> str:
-    """Return the reason without its variable parts."""
+    """Return the reason without its place and its variable parts."""
     # An apostrophe within a word is none of the quotation marks.
     reason = re.sub(r"(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"", "...", reason)
-    reason = re.sub(r"^ply \d+: ", "", reason)
+    reason = re.sub(r"^((line|ply) \d+: )+", "", reason)
     reason = re.sub(r"(is not legal) in .*", r"\1", reason)
     return re.sub(r"\b\d+\b", "N", reason)
 
@@ -228,7 +228,8 @@ def with_inputs(function: Callable[..., None]) -> Callable[..., None]:
         "results",
         multiple=True,
         type=click.Choice(RESULTS),
-        help="Winner or kind of ending; repeatable.",
+        metavar="RESULT",
+        help=f"Winner or kind of ending: {', '.join(RESULTS)}; repeatable.",
     )
     @click.option("--player", "--engine", default="", help="Substring of either player's name.")
     @click.option(
