@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
+from komadori.cli import usi
 from komadori.cli._group import group
 
 
@@ -36,6 +37,26 @@ def test_every_option_is_described(words: str) -> None:
         and not re.search(r"\w", re.sub(r"\[.*?\]", "", option.help or ""))
     ]
     assert unclear == [], words
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_help_fits_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    pages = {"usi": usi._parser().format_help()}
+    for words, command in COMMANDS.items():
+        if words not in pages:
+            context = click.Context(
+                command, info_name=f"komadori {words}", max_content_width=columns
+            )
+            context.terminal_width = columns
+            pages[words] = command.get_help(context)
+    wide = [
+        f"{words}: {line}"
+        for words, page in pages.items()
+        for line in page.splitlines()
+        if len(line) > columns
+    ]
+    assert wide == []
 
 
 @pytest.mark.parametrize("words", COMMANDS)

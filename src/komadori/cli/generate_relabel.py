@@ -120,10 +120,13 @@ def command(
 
     \b
     LABELLER is
-      PATH or default        a network (komadori's, or dlshogi's ONNX), one visit;
-                             with --playouts N its tree search
-      alphabeta, usi:COMMAND an engine: --nodes or --depth, --multipv
-      python:MODULE:NAME     a function: SFENs to [({move: probability}, win rate), ...]
+      PATH or default     a network (komadori's, or dlshogi's
+                          ONNX), one visit; with
+                          --playouts N its tree search
+      alphabeta,          an engine: --nodes or --depth,
+      usi:COMMAND         --multipv
+      python:MODULE:NAME  a function: SFENs to a list of
+                          ({move: probability}, win rate)
 
     SOURCES are files, folders or quoted patterns, of games or positions in any format. Games keep
     their moves and results; each ply gets candidates and a score. Train with loss.policy_target =

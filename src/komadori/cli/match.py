@@ -72,11 +72,9 @@ def command(
 ) -> None:
     """Play A against B and print A's score, the Elo difference with its error, and p.
 
-    \b
-    A player is one of
-      model:PATH   policy:PATH   one-ply:PATH   alphabeta   material   random
-      usi:COMMAND  gnushogi  gpsusi  sjaakii  fairy-stockfish
-    with options after it, as in  "model:a.onnx?nodes=100"  or  "gnushogi?depth=3".
+    A player is model:PATH, policy:PATH, one-ply:PATH, alphabeta, material, random, usi:COMMAND,
+    gnushogi, gpsusi, sjaakii or fairy-stockfish, with options after it, as in
+    "model:a.onnx?nodes=100" or "gnushogi?depth=3".
     """
     from komadori import arena
     from komadori.arena.openings import RANDOM_PLIES, distinct, source_text

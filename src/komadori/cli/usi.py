@@ -173,7 +173,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--player",
         choices=PLAYERS,
-        help=f"default: {DEFAULT_PLAYER}; model if --model is given",
+        metavar="PLAYER",
+        help=f"{', '.join(PLAYERS)}; default: {DEFAULT_PLAYER}; model if --model is given",
     )
     parser.add_argument("--eval", help="evaluation of --player alphabeta")
     parser.add_argument("--weights", help="weights of the evaluation")
