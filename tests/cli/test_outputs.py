@@ -263,9 +263,32 @@ def test_a_report_of_the_laboratory_replaces_and_removes_no_page_of_others(tmp_p
 
 def test_records_of_a_server_have_a_folder_before_a_game_begins(games: Path) -> None:
     account = ("--host", "127.0.0.1", "--port", "9", "--name", "a", "--password", "b")
-    result = run("csa", "random", *account, "--out", games / "x")
-    assert result.exit_code == 2
-    assert f"{games} is a file, not a folder" in result.output
+    for out in (games / "x", games):
+        result = run("csa", "random", *account, "--out", out)
+        assert result.exit_code == 2
+        assert f"{games} is a file, not a folder" in result.output
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *WRITERS,
+        "records sample {out}",
+        "export run -o {out}",
+        "install-engine --out {out}",
+        "ladder games {games} -o {out}",
+    ],
+)
+def test_a_file_is_not_named_like_a_folder(line: str, games: Path, tmp_path: Path) -> None:
+    """Nor is it a folder; a path would lose the slash, and a file of that name be written."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "folder").mkdir()
+    for out in (f"{tmp_path}/new/", f"{tmp_path}/folder"):
+        words = line.replace("export run", f"export {tmp_path}/run")
+        result = run(*words.format(games=games, out=out, other=tmp_path / "other.csa").split())
+        assert result.exit_code == 2
+        assert f"{out} is a folder; name a file for the " in result.output
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("suffix", ["hcpe", "hcpe3"])

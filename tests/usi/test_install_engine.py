@@ -23,7 +23,7 @@ from komadori.usi.protocol import STARTPOS, GoCommand
 @pytest.mark.parametrize("force", [[], ["--force"]])
 def test_a_folder_is_no_launcher(force: list[str], tmp_path: Path) -> None:
     done = CliRunner().invoke(command, ["--player", "material", "--out", str(tmp_path), *force])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert f"{tmp_path} is a folder; name a file for the launcher" in done.output
 
 

@@ -8,7 +8,7 @@ import click
 
 from komadori.atomic import is_stream
 from komadori.cli.console import say
-from komadori.cli.outputs import begins_with, check_outputs, force_option
+from komadori.cli.outputs import OutputFile, begins_with, check_outputs, force_option
 from komadori.cli.record_inputs import Inputs, with_inputs
 from komadori.rules import Board, RulesError
 from komadori.wording import counted
@@ -26,7 +26,7 @@ def command() -> None:
     "--out",
     "output",
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutputFile(),
     help="The book, in YaneuraOu's text format.",
 )
 @click.option(

@@ -12,7 +12,14 @@ import click
 from komadori.atomic import is_stream
 from komadori.cli.console import say
 from komadori.cli.given import first_given
-from komadori.cli.outputs import IsKind, begins_with, check_outputs, exclusive, force_option
+from komadori.cli.outputs import (
+    IsKind,
+    OutputFile,
+    begins_with,
+    check_outputs,
+    exclusive,
+    force_option,
+)
 from komadori.extras import missing
 from komadori.model_folder import CARD_FILE, WEIGHTS_FILE, find_model
 
@@ -23,7 +30,7 @@ from komadori.model_folder import CARD_FILE, WEIGHTS_FILE, find_model
     "-o",
     "--out",
     "output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutputFile(),
     help="Output file. [default: SOURCE's name with .onnx, or with -int8.xml beside a file]",
 )
 @force_option

@@ -18,7 +18,7 @@ import click
 
 from komadori.atomic import atomic_writer
 from komadori.cli.console import say
-from komadori.cli.outputs import check_outputs
+from komadori.cli.outputs import OutputFile, check_outputs
 from komadori.cli.usi import PLAYERS, default_player
 from komadori.usi.models import DEFAULT_PLAYER, LAUNCHER_FOLDER, ModelNotFoundError, find_model
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=OutputFile("launcher"),
     help="Path of the launcher. [default: by the model]",
 )
 @click.option(

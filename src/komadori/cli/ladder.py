@@ -26,7 +26,7 @@ from komadori.cli.game_options import (
     with_conditions,
 )
 from komadori.cli.numbers import THREADS
-from komadori.cli.outputs import check_outputs, force_option, holds
+from komadori.cli.outputs import OutputFile, check_outputs, force_option, holds
 from komadori.wording import counted
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def show(ladder: Path, pairs: bool, markdown: bool) -> None:
     "--out",
     "output",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OutputFile(),
     help="kif, csa, usi, ...",
 )
 @force_option

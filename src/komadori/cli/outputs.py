@@ -30,6 +30,8 @@ IsKind = Callable[[Path], bool]
 _HEAD = 256
 #: Bytes read of a page to find its generator; in older pages it follows the style sheet.
 _PAGE_HEAD = 1 << 20
+#: Endings of a path that names a folder.
+_SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 #: Suffixes that name a file.
 _FILE_SUFFIX = re.compile(
     r"\.(bin|csa|csv|db|gz|hcpe[23]?|html|jkf|json|ki2|kif|md|npz|onnx|pdf|png|psv|pth?|safetensors"
@@ -47,10 +49,29 @@ class OutputFolder(click.Path):
         super().__init__(file_okay=False, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if os.path.isfile(value):  # noqa: PTH113
+            self.fail(f"{os.fsdecode(value)} is a file, not a folder", param, ctx)
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if _FILE_SUFFIX.fullmatch(path.suffix) and not path.is_dir():
             self.fail(f"{path} would be a folder; give a name without {path.suffix}", param, ctx)
         return path
+
+
+class OutputFile(click.Path):
+    """A file to write. A folder is an error, also one that doesn't exist yet: who writes `--out
+    games/` expects a file in it.
+    """
+
+    def __init__(self, what: str = "output") -> None:
+        super().__init__(path_type=Path)
+        self._what = what
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if os.path.isdir(value) or os.fsdecode(value).endswith(_SEPARATORS):  # noqa: PTH112
+            self.fail(
+                f"{os.fsdecode(value)} is a folder; name a file for the {self._what}", param, ctx
+            )
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
 def force_option(function: Callable[..., T]) -> Callable[..., T]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from komadori.atomic import is_stream
 from komadori.cli import interrupt
 from komadori.cli.console import say
-from komadori.cli.outputs import check_distinct, check_outputs, force_option, holds
+from komadori.cli.outputs import OutputFile, check_distinct, check_outputs, force_option, holds
 from komadori.cli.record_inputs import Inputs, with_inputs
 from komadori.cli.records_sample import sample
 from komadori.records import (
@@ -44,7 +44,7 @@ from komadori.wording import counted
 ENCODINGS = {"utf-8": "utf-8", "shift-jis": "cp932"}
 
 _output = click.option(
-    "--out", "-o", "output", required=True, type=click.Path(path_type=Path), help="File to write."
+    "--out", "-o", "output", required=True, type=OutputFile(), help="File to write."
 )
 _to = click.option(
     "--to",
@@ -253,8 +253,8 @@ def _check_not_empty(part: Output, why: str) -> None:
 
 
 @command.command()
-@click.option("--train", required=True, type=click.Path(path_type=Path), help="File to write.")
-@click.option("--test", required=True, type=click.Path(path_type=Path), help="File to write.")
+@click.option("--train", required=True, type=OutputFile(), help="File to write.")
+@click.option("--test", required=True, type=OutputFile(), help="File to write.")
 @_to
 @force_option
 @click.option(

@@ -9,12 +9,13 @@ import click
 
 from komadori.atomic import is_stream
 from komadori.cli.console import say
+from komadori.cli.outputs import OutputFile
 from komadori.cli.record_inputs import WriteError
 from komadori.wording import counted
 
 
 @click.command()
-@click.argument("output", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("output", type=OutputFile())
 @click.option("--games", type=click.IntRange(min=1), help="Number of games. [default: all]")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def sample(output: Path, games: int | None, force: bool) -> None:
