@@ -788,6 +788,31 @@ def test_damaged_results_are_named(text, message, tmp_path) -> None:
         Store(tmp_path).records("name")
 
 
+@pytest.mark.parametrize(
+    "net",
+    ['"resnet2x192"', '{ family = "resnet", blocks = 2, channels = 192 }', "{ family = 'cnn' }"],
+)
+def test_channels_are_scaled_however_the_network_is_given(net, tmp_path):
+    path = tmp_path / "toy.toml"
+    path.write_text(TOY.replace('"resnet1x8"', net))
+    toy = experiment.load(path)
+    assert [
+        toy.config(toy.variants[0], Size(width=width)).model.net.channels for width in (16, 64, 192)
+    ] == [16, 64, 192]
+    path.write_text("scale = false\n" + TOY.replace('"resnet1x8"', net))
+    toy = experiment.load(path)
+    assert toy.config(toy.variants[0], Size(width=16)).model.net.channels == 192
+
+
+def test_a_width_that_a_network_does_not_take_is_named(tmp_path):
+    path = tmp_path / "toy.toml"
+    heads = '{ family = "bottleneck", blocks = 1, attention = 1, heads = 32 }'
+    path.write_text(TOY.replace('"resnet1x8"', heads))
+    toy = experiment.load(path)
+    with pytest.raises(LabError, match="toy/slow: model.net at width 8: half of 8 channels"):
+        toy.config(toy.variants[0], Size(width=8))
+
+
 def test_the_documented_experiment_names_measures():
     known = set(measures.MEASURES)
     example = re.findall(r"diary = \{(.*)\}", experiment.__doc__ or "")

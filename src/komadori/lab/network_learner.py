@@ -47,10 +47,6 @@ class NetworkLearner:
         self, table: Mapping[str, Any], size: Size, seed: int, *, scale: bool, name: str
     ) -> Config:
         whole = json.loads(json.dumps(table))
-        model = whole.get("model")
-        net = model.get("net") if isinstance(model, dict) else None
-        if scale and isinstance(net, dict) and type(net.get("channels")) is int:
-            net["channels"] = size.channels(net["channels"])
         data = {
             "test_fraction": 0.02,
             "test_limit": size.test_positions,
@@ -76,6 +72,8 @@ class NetworkLearner:
             config = training.config_from_dict(whole, name)
         except ConfigError as error:
             raise LabError(str(error)) from error
+        if scale:
+            config = _scaled(config, size, name)
         try:
             interface_of(config.model.features, config.model.labels)
         except ConfigError as error:
@@ -180,6 +178,22 @@ _TRAIN_LOSSES = {
     "train_score_loss": "value_score_loss",
     "train_total_loss": "loss",
 }
+
+
+def _scaled(config: Config, size: Size, name: str) -> Config:
+    """The config with its network's channels at the run's width, however the network is given.
+
+    Raises LabError if the network doesn't take so many.
+    """
+    channels = getattr(config.model.net, "channels", None)
+    if channels is None:
+        return config
+    channels = size.channels(channels)
+    try:
+        net = dataclasses.replace(config.model.net, **{"channels": channels})
+    except ValueError as error:
+        raise LabError(f"{name}: model.net at width {size.width}: {error}") from error
+    return dataclasses.replace(config, model=dataclasses.replace(config.model, net=net))
 
 
 def _essence(config: Config) -> Config:
