@@ -102,6 +102,21 @@ def test_evaluate(run, folder):
     assert 0 <= found["policy_top1"] <= found["policy_top3"] <= found["policy_top5"] < 1
     table = invoke(evaluate, folder / "run", "--data", few, "--device", "cpu")
     assert f"{found['loss']:.4f}" in table.output
+    assert "was trained on" not in table.stderr
+
+
+def test_evaluate_names_the_games_that_were_trained_on(run, folder):
+    few = folder / "unseen.hcpe3"
+    write_first_games(few, 3)
+    for model in (folder / "run", training.resolve(folder / "run")):
+        given = ("--data", folder / "games.hcpe3", "--data", few, "--json")
+        done = invoke(evaluate, model, *given)
+        assert done.exit_code == 0, done.output
+        assert done.stderr == (
+            f"{model} was trained on {folder / 'games.hcpe3'}: only other games show how well it "
+            "predicts\n"
+        )
+        assert json.loads(done.stdout)["positions"] > 0
 
 
 def test_export(run, folder):

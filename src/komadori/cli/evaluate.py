@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from pathlib import Path
@@ -69,7 +70,8 @@ def command(
 ) -> None:
     """Measure MODEL on all positions of the data.
 
-    MODEL is a run, a checkpoint, an ONNX file, or default (the bundled network).
+    MODEL is a run, a checkpoint, an ONNX file, or default (the bundled network). The games that a
+    run was trained on are measured too, and named.
     """
     from komadori import inference, nets, training
     from komadori.cli.sample_files import load_samples
@@ -101,6 +103,27 @@ def command(
         print_rich(metrics_table(metrics))
         name = "default" if model == inference.default_model() else model
         print_rich(f"{name}: {len(samples) / seconds:,.0f} positions/s")
+    if model.is_dir() and (seen := _trained_on(model, data)):
+        say(
+            f"{model} was trained on {', '.join(map(str, seen))}: only other games show how well "
+            "it predicts",
+            err=True,
+        )
+
+
+def _trained_on(run: Path, data: tuple[str, ...]) -> list[Path]:
+    """The files of the data that the run or checkpoint names as its training games."""
+    from komadori import nets, training
+    from komadori.cli.sample_files import find_files
+
+    found: Any = nets.load_card(training.resolve(run)).training
+    for key in ("config", "data", "train"):
+        found = found.get(key) if isinstance(found, dict) else None
+    known: set[Path] = set()
+    for name in found if isinstance(found, list) else ():
+        with contextlib.suppress(click.ClickException):  # no longer there
+            known.update(path.resolve() for path in find_files([str(name)]))
+    return [path for path in find_files(data) if path.resolve() in known]
 
 
 def _measure_checkpoint(model: Path, samples: Samples, batch_size: int, device: str) -> Metrics:
