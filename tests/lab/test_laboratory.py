@@ -809,7 +809,7 @@ def test_a_width_that_a_network_does_not_take_is_named(tmp_path):
     heads = '{ family = "bottleneck", blocks = 1, attention = 1, heads = 32 }'
     path.write_text(TOY.replace('"resnet1x8"', heads))
     toy = experiment.load(path)
-    with pytest.raises(LabError, match="toy/slow: model.net at width 8: half of 8 channels"):
+    with pytest.raises(LabError, match=r"toy/slow: model\.net at width 8: half of 8 channels"):
         toy.config(toy.variants[0], Size(width=8))
 
 

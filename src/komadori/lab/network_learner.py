@@ -185,12 +185,11 @@ def _scaled(config: Config, size: Size, name: str) -> Config:
 
     Raises LabError if the network doesn't take so many.
     """
-    channels = getattr(config.model.net, "channels", None)
-    if channels is None:
+    net: Any = config.model.net
+    if not hasattr(net, "channels"):
         return config
-    channels = size.channels(channels)
     try:
-        net = dataclasses.replace(config.model.net, **{"channels": channels})
+        net = dataclasses.replace(net, channels=size.channels(net.channels))
     except ValueError as error:
         raise LabError(f"{name}: model.net at width {size.width}: {error}") from error
     return dataclasses.replace(config, model=dataclasses.replace(config.model, net=net))
