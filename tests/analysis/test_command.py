@@ -190,6 +190,24 @@ def test_a_side_without_moves_has_no_summary(tmp_path: Path) -> None:
     assert "nan" not in done.output
 
 
+def test_a_folder_stands_for_the_records_below_it(tmp_path: Path) -> None:
+    games = tmp_path / "games"
+    (games / "old").mkdir(parents=True)
+    write(games / "one.csa", SECOND)
+    write(games / "old" / "two.kif", FIRST)
+    (games / "readme.md").write_text("not a record")
+    for _ in range(2):  # what the first wrote is there too
+        done = run(games)
+        assert done.exit_code == 0, done.output
+        pages = {path.name for path in games.rglob("*.html")}
+        assert pages == {"one.html", "two.html", "analysis-index.html"}
+    assert run(games, games / "one.csa").exit_code == 0
+    (tmp_path / "empty").mkdir()
+    done = run(tmp_path / "empty")
+    assert done.exit_code == 1
+    assert done.output == f"Error: {tmp_path / 'empty'}: no records there\n"
+
+
 def test_its_own_output_is_no_input(tmp_path: Path) -> None:
     write(tmp_path / "one.csa", SECOND)
     assert run(*tmp_path.glob("*.csa")).exit_code == 0

@@ -6,7 +6,7 @@ import contextlib
 import locale
 import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -151,9 +151,7 @@ class _Output:
 
 
 @click.command()
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--player",
     type=click.Choice(tuple(ANALYSIS_NODES)),
@@ -227,7 +225,7 @@ def command(
     fresh: bool,
     force: bool,
 ) -> None:
-    """Analyse the games in FILE..., records of any format.
+    """Analyse the games in FILE..., records of any format, or folders of them.
 
     Writes beside each file: NAME.analysed.kif (.csa for CSA records) with the score and the
     expected line after each move and a comment on each mistake, and NAME.html, a page to step
@@ -280,10 +278,24 @@ def command(
         raise click.ClickException(f"{counted(missing, 'file')} skipped: no game could be read")
 
 
+def _files_of(paths: Sequence[Path]) -> Iterator[Path]:
+    """The files named, and the records in the folders named."""
+    from komadori.records.selection import find_files
+
+    for path in paths:
+        try:
+            found = list(find_files([path]))
+        except (ValueError, OSError) as error:
+            raise click.ClickException(str(error)) from error
+        if not found:
+            raise click.ClickException(f"{path}: no records there")
+        yield from found
+
+
 def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
-    """Return each file once, without those written by this command, except annotated records if
-    their comments are used."""
-    named = list({path.absolute(): path for path in files}.values())
+    """Return each file once, those of folders too, without those written by this command, except
+    annotated records if their comments are used."""
+    named = list({path.absolute(): path for path in _files_of(files)}.values())
     kept = [path for path in named if not _is_own(path, records=not own)]
     skipped = len(named) - len(kept)
     if skipped:
