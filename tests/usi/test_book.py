@@ -336,6 +336,14 @@ def test_a_bad_book_is_reported_and_played_without(tmp_path: Path) -> None:
         assert len(gui.source.searcher.seen) == 1
 
 
+def test_no_book_is_a_name_for_none() -> None:
+    with Gui().ready() as gui:
+        gui.send("setoption name USI_OwnBook value true", "setoption name BookFile value no_book")
+        gui.send("position startpos", "go nodes 10")
+        assert not any("book" in line for line in gui.rest())
+        assert len(gui.source.searcher.seen) == 1
+
+
 def test_a_missing_name_of_a_book_is_reported_once() -> None:
     with Gui().ready() as gui:
         gui.send("setoption name USI_OwnBook value true", "position startpos", "go nodes 10")

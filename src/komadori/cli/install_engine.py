@@ -124,7 +124,7 @@ def _check_loads(player: str, table: OptionTable, target: Path) -> None:
     builder = SearcherBuilder(player)
     server = table.group(ServerOptions)
     try:
-        if server.own_book and server.book_file:
+        if server.plays_from_book:
             Book.find(server.book_file)
         builder.build(table).close()
     except (OSError, ValueError, RuntimeError, MemoryError) as error:

@@ -38,7 +38,7 @@ class BookAnswers:
             self._lacks_file = True
             return [InfoLine(string="OwnBook is on, but Book_File names no book")], None
         if (
-            not (options.own_book and options.book_file)
+            not options.plays_from_book
             or go.infinite
             or go.ponder
             or go.searchmoves

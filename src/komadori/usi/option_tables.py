@@ -43,8 +43,8 @@ SERVER_OPTIONS = (
     spin("DfPn_Hash", 64, 1, MAX_MB, "size of the mate search's table, MiB",
          field="mate_memory_mb"),
     check("OwnBook", False, "play from the opening book; alias `USI_OwnBook`", field="own_book"),
-    filename("Book_File", "opening book in YaneuraOu's text format; looked up like models",
-             field="book_file"),
+    filename("Book_File", "opening book in YaneuraOu's text format; looked up like models; "
+             "`no_book`: none", field="book_file"),
     check("Best_Book_Move", False, "play the book's most played move; otherwise draw by counts",
           field="best_book_move"),
     spin("Book_Moves", 0, 0, 10_000, "plies played from the book; 0: all", field="book_moves"),

@@ -22,6 +22,9 @@ from komadori.usi.protocol import OptionLine, quote
 #: GUIs send these even if they aren't declared.
 ALWAYS_SENT = ("usi_hash", "usi_ponder")
 
+#: The Book_File that names no book, as in YaneuraOu.
+NO_BOOK_FILE = "no_book"
+
 
 class Scope(enum.Enum):
     SERVER = "server"
@@ -44,6 +47,11 @@ class ServerOptions:
     book_file: str = ""
     best_book_move: bool = False
     book_moves: int = 0
+
+    @property
+    def plays_from_book(self) -> bool:
+        """Whether a book is on and named."""
+        return self.own_book and self.book_file not in ("", NO_BOOK_FILE)
 
 
 @dataclass(frozen=True)
