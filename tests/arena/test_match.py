@@ -1005,7 +1005,11 @@ def test_openings_that_an_engine_does_not_play_are_refused_first(tmp_path: Path)
 
 def test_a_worker_of_a_cluster_returns_games_that_the_head_can_read() -> None:
     conditions = Conditions(nodes=1, max_plies=20)
-    job = {"players": ["material", "random"], "conditions": asdict(conditions)}
+    job = {
+        "players": ["material", "random"],
+        "files": [{}, {}],
+        "conditions": asdict(conditions),
+    }
     worker = MatchWorker(job, "one", 1)
     worker.add([asdict(Job(3, 0, Opening(STARTPOS, ("7g7f",)), False, 5))])
     ends = time.monotonic() + 60

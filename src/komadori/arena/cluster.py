@@ -10,7 +10,7 @@ from typing import Any
 
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.openings import Opening
-from komadori.arena.workers import Job, PlayerSource, ProcessGameRunner
+from komadori.arena.workers import NO_FILES, Files, Job, PlayerSource, ProcessGameRunner
 from komadori.cluster import Fleet
 from komadori.cluster.fleet import AHEAD
 from komadori.cpus import available_threads
@@ -19,12 +19,17 @@ from komadori.cpus import available_threads
 class MatchWorker:
     """Plays games in one process per thread (a `cluster.Worker`).
 
-    job: the players' specifications and the conditions. items: `Job`s. results: games. All JSON.
+    job: the players' specifications, the fingerprints of their files on the head (`portable`; empty
+    if unknown), and the conditions. items: `Job`s. results: games. All JSON.
     """
 
     def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
+        """Raises PlayerSpecError if a player's files differ from the head's."""
+        from komadori.players.fingerprint import check_same
+
         a, b = job["players"]
         self._sources: tuple[PlayerSource, PlayerSource] = (a, b)
+        self._files = [check_same(*one) for one in zip((a, b), job["files"], strict=True)]
         self._conditions = Conditions(**job["conditions"])
         self._items: queue.Queue[Any] = queue.Queue()
         self._done: queue.Queue[tuple[Any, Any]] = queue.Queue()
@@ -54,7 +59,9 @@ class MatchWorker:
         item: Any = None
         try:
             item = self._items.get()
-            with ProcessGameRunner(self._sources, self._conditions, self._threads_each) as runner:
+            with ProcessGameRunner(
+                self._sources, self._conditions, self._threads_each, self._files
+            ) as runner:
                 self._runners.append(runner)
                 while True:
                     record = runner.play(read_job(item), self._conditions)
@@ -76,16 +83,24 @@ def run_jobs_on_cluster(
     conditions: Conditions,
     jobs: Iterator[Job],
     concurrency: int | None = None,
+    files: Files = NO_FILES,
 ) -> Iterator[GameRecord]:
     """Like `workers.run_jobs`, on all machines of a Ray cluster.
 
     `concurrency`: games at once per machine; None for one per core.
     File paths in specifications must be valid on every machine. Games of a lost machine are
-    played again on another one. Raises ClusterError.
+    played again on another one. Raises ClusterError, also if a machine has other files than
+    `files` at these paths.
     """
+    from komadori.players.fingerprint import portable
+
     if not all(isinstance(source, str) for source in sources):
         raise ValueError("players on other machines are given by specifications")
-    job = {"players": list(sources), "conditions": asdict(conditions)}
+    job = {
+        "players": list(sources),
+        "files": [portable(one) for one in files],
+        "conditions": asdict(conditions),
+    }
     worker = "komadori.arena.cluster:MatchWorker"
     finished: set[int] = set()
     with Fleet(address, worker, job, threads=concurrency) as fleet:

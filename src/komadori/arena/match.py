@@ -232,7 +232,9 @@ def play_match(
             else:
                 from komadori.arena.cluster import run_jobs_on_cluster
 
-                played = run_jobs_on_cluster(ray, sources, conditions, iter(jobs), concurrency)
+                played = run_jobs_on_cluster(
+                    ray, sources, conditions, iter(jobs), concurrency, terms["files"]
+                )
             for record in played:
                 record.names = labels if record.first_is_black else (labels[1], labels[0])
                 if store:

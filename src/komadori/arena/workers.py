@@ -254,7 +254,7 @@ class ProcessGameRunner:
         self._process.stdout.close()
 
     def abandon(self) -> None:
-        """Kill the process, which ends a running game; `usi.reaper` kills its engines."""
+        """Kill the process, which ends a running game; `reaper` kills its engines."""
         self._process.kill()
 
     def _send(self, message: dict[str, Any]) -> None:

@@ -11,13 +11,15 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from komadori.reaper import reaper
+
 #: Maximum length of the end of the output that a result contains.
 _OUTPUT_CHARS = 2000
 
 
 class CommandWorker:
     """Runs command lines. Items are argument lists; a result is {"code": exit status, "words": the
-    end of the output}.
+    end of the output}. A command ends with this process, even if that is killed.
 
     job: "folder": working directory; "threads_each": cores per command.
     """
@@ -55,19 +57,19 @@ class CommandWorker:
     def _run(self) -> None:
         while not self._stopping and (item := self._items.get()) is not None:
             try:
-                process = subprocess.Popen(
+                process = reaper.start(
                     item,
                     cwd=self._folder,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
                     text=True,
                     errors="replace",
-                    start_new_session=True,
                 )
             except OSError as error:
                 self._done.put((item, {"code": 127, "words": str(error)}))
                 continue
             self._running.add(process)
             output, _ = process.communicate()
+            reaper.release(process.pid)
             self._running.discard(process)
             self._done.put((item, {"code": process.returncode, "words": output[-_OUTPUT_CHARS:]}))

@@ -32,8 +32,8 @@ def run_everywhere(
                 return False
             failures += [r for _, r in fleet.take(0.5) if r["code"] != 0]
             if failures:
+                said = failures[0]["words"].strip().splitlines() or ["(no output)"]
                 raise ClusterError(
-                    f"{words[0]} ended with status {failures[0]['code']}: "
-                    f"{failures[0]['words'].strip().splitlines()[-1:] or ''}"
+                    f"{words[0]} ended with status {failures[0]['code']}: {said[-1]}"
                 )
     return True

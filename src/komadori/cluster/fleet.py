@@ -91,6 +91,12 @@ def deal(
     return counts
 
 
+def _reason(error: Exception) -> str:
+    """Return why a worker failed. An error of an unforeseen kind needs its type."""
+    is_expected = isinstance(error, ValueError | OSError | RuntimeError) and str(error)
+    return str(error) if is_expected else f"{type(error).__name__}: {error}"
+
+
 class _Actor:
     """The Ray actor: a worker, and a thread that collects its results."""
 
@@ -103,7 +109,7 @@ class _Actor:
         try:
             self._worker = load(worker)(job, name, threads)
         except Exception as error:  # Ray would restart an actor that raises here endlessly
-            self._error = f"{type(error).__name__}: {error}"
+            self._error = _reason(error)
             return
         self._thread = threading.Thread(target=self._collect, daemon=True)
         self._thread.start()
@@ -116,7 +122,7 @@ class _Actor:
                 with self._lock:
                     self._done += found
         except Exception as error:  # reported to the head, which raises it
-            self._error = f"{type(error).__name__}: {error}"
+            self._error = _reason(error)
 
     def add(self, items: list[Any]) -> None:
         if self._worker is not None:

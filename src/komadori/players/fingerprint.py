@@ -19,6 +19,9 @@ _MODEL_SUFFIXES = (".onnx", ".xml", ".bin", ".json")
 
 _LOG = ".log"
 
+#: Players of ours, which write none of the files that they read.
+_OWN_KINDS = ("model", "policy", "one-ply", "alphabeta")
+
 
 def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
     """Return path -> SHA-256 (first 16 hexadecimal digits) of each file of a player.
@@ -39,12 +42,43 @@ def check_unchanged(spec: str | PlayerSpec, files: Mapping[str, str]) -> None:
     Those of external engines, which may write files of their own, are not compared.
     """
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
-    if parsed.kind not in ("model", "policy", "one-ply", "alphabeta"):
+    if parsed.kind not in _OWN_KINDS:
         return
     now = fingerprint(parsed)
     for path in sorted(now.keys() | files.keys()):
         if now.get(path) != files.get(path):
             raise PlayerSpecError(f"{path} changed while it was in use")
+
+
+def portable(files: Mapping[str, str]) -> dict[str, str]:
+    """Return a fingerprint to compare on another machine, where the package may be elsewhere:
+    bundled files are named by their place in it."""
+    bundled = _bundled("nnue-k-p.bin").parent
+    named = {}
+    for name, digest in files.items():
+        path = Path(name)
+        is_bundled = path.is_relative_to(bundled)
+        named[f"bundled {path.relative_to(bundled)}" if is_bundled else name] = digest
+    return named
+
+
+def _bundled(name: str) -> Path:
+    return Path(str(resources.files("komadori") / "data" / name))
+
+
+def check_same(spec: str, files: Mapping[str, str]) -> dict[str, str]:
+    """Return a player's fingerprint on this machine. Raises PlayerSpecError if its files aren't
+    those of `files`, the `portable` fingerprint of the machine that asks for games.
+
+    As in `check_unchanged`, files of external engines are not compared.
+    """
+    own = fingerprint(spec)
+    if files and PlayerSpec.parse(spec).kind in _OWN_KINDS:
+        here = portable(own)
+        for path in sorted(here.keys() | files.keys()):
+            if here.get(path) != files.get(path):
+                raise PlayerSpecError(f"{path}: differs from the head's")
+    return own
 
 
 def check_files(spec: str | PlayerSpec) -> None:
@@ -108,7 +142,7 @@ def _files(spec: PlayerSpec) -> Iterator[Path]:
         own = spec.own_options
         bundled = EVALUATIONS.get(own.get("Eval", own.get("eval", "nnue")))
         if bundled and not {"EvalFile", "weights"} & own.keys():
-            yield Path(str(resources.files("komadori") / "data" / bundled))
+            yield _bundled(bundled)
     elif spec.argument or spec.kind not in ("material", "random"):
         words = split_words(spec.argument or spec.kind)
         folder = program_folder(words)

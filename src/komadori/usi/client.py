@@ -24,10 +24,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol, overload
 
+from komadori.reaper import reaper
 from komadori.search.protocol import OneAtATime, one_at_a_time
 from komadori.usi import protocol
 from komadori.usi.protocol import BestMove, GoCommand, InfoLine, OptionLine, UsiSyntaxError
-from komadori.usi.reaper import reaper
 from komadori.wording import names_arguments, no_such_file
 
 #: Debian's folders for games, which aren't on every user's PATH.

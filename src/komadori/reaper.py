@@ -1,7 +1,7 @@
-"""Kill engine processes when the program that started them ends, in whatever way.
+"""Kill engines and commands when the program that started them ends, in whatever way.
 
-A small shell process holds the reading end of a pipe and receives each engine's process group. The
-pipe closes when this process ends, even by SIGKILL; engines still running a second later are
+A small shell process holds the reading end of a pipe and receives each one's process group. The
+pipe closes when this process ends, even by SIGKILL; groups still running a second later are
 killed. Start-up takes a millisecond once. Windows has no process groups; there an engine only sees
 the end of its input.
 """
