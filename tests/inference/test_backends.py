@@ -468,6 +468,21 @@ def test_weights_that_are_not_numbers_are_an_error(
         evaluate(load(tmp_path / "nan.onnx", backend=backend), *planes(2))
 
 
+def test_the_error_of_a_model_folder_names_it(tmp_path: Path) -> None:
+    """Finite weights, whose products overflow: infinity minus infinity is no number."""
+    pytest.importorskip("torch")
+    from komadori.nets import DLSHOGI, ModelCard, ResNetConfig, build, save_model
+
+    config = ResNetConfig(blocks=1, channels=2)
+    network = build(config, DLSHOGI)
+    for name, weights in network.state_dict().items():
+        if weights.dim() == 4:
+            weights.copy_(weights.sign() * 3e38)
+    save_model(tmp_path / "huge", network, ModelCard(config, "dlshogi", "2187", DLSHOGI, 756.0))
+    with pytest.raises(InferenceError, match=r"^huge: the network's outputs aren't numbers"):
+        evaluate(load(tmp_path / "huge"), *planes(2))
+
+
 @pytest.mark.parametrize("value", [1.5, -0.01, np.inf])
 def test_values_that_are_not_probabilities_are_an_error(value: float) -> None:
     evaluator = FixedEvaluator(default_value=value)

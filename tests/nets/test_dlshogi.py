@@ -301,6 +301,20 @@ def each(change):
             lambda w: {**w, f"blocks.{'9' * 5000}.conv1.weight": torch.zeros(1)},
             "'blocks.2.conv1.weight' is missing",
         ),
+        # shapes whose sum broadcasts
+        (lambda w: {**w, "l1_1_2.weight": w["l1_1_2.weight"][:1]}, "its shapes don't fit"),
+        (lambda w: {**w, "l1_1_2.weight": torch.ones(1, 1, 1, 1)}, "its shapes don't fit"),
+        (lambda w: {**w, "l1_1_1.weight": torch.ones(1, 1, 3, 3)}, "its shapes don't fit"),
+        (lambda w: {**w, "l1_1_1.weight": torch.ones(CHANNELS, 62, 1, 1)}, "shapes don't fit"),
+        (lambda w: {**w, "module.norm1.bias": w["norm1.bias"] + 1}, "holds norm1.bias twice"),
+        (
+            lambda w: {**w, "policy.weight": w["policy.weight"].double() * 1e200},
+            "policy.conv.weight has numbers that aren't finite",
+        ),
+        (
+            lambda w: {**w, "norm1.running_var": -w["norm1.running_var"]},
+            "stem_norm.running_var has a negative variance",
+        ),
     ],
 )
 def test_the_command_refuses_hostile_tensors_in_one_line(tmp_path, change, message):
@@ -312,6 +326,30 @@ def test_the_command_refuses_hostile_tensors_in_one_line(tmp_path, change, messa
     assert message in done.output
     assert done.output.count("\n") == 1
     assert BUG not in done.output
+    assert not (tmp_path / "m").exists()
+
+
+def npz_arrays(weights):
+    return {name.replace(".", "/"): tensor.numpy() for name, tensor in weights.items()}
+
+
+@pytest.mark.parametrize("kind", ["c8", "bool", "u2", "U9", "m8[s]", [("a", "f4")]])
+def test_arrays_of_other_kinds_are_refused_by_name(tmp_path, recwarn, kind):
+    """torch converts some of them with a warning, and has long messages for the others."""
+    arrays = npz_arrays(blocks_form())
+    arrays["policy/weight"] = np.zeros(arrays["policy/weight"].shape, kind)
+    np.savez(tmp_path / "m.npz", **arrays)
+    with pytest.raises(nets.ModelFileError, match=r"m\.npz: policy\.weight isn't a plain tensor"):
+        nets.import_dlshogi(tmp_path / "m.npz")
+    assert not recwarn.list
+
+
+def test_arrays_in_another_byte_order_are_read(tmp_path):
+    arrays = npz_arrays(blocks_form())
+    np.savez(
+        tmp_path / "m.npz", **{k: a.astype(a.dtype.newbyteorder(">")) for k, a in arrays.items()}
+    )
+    check(nets.import_dlshogi(tmp_path / "m.npz"), blocks_form(), F.relu, BLOCKS)
 
 
 def test_archives_of_other_kinds_are_not_unpacked(tmp_path, recwarn):

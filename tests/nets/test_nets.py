@@ -156,6 +156,27 @@ def test_weights_that_are_no_numbers_are_named(name, number, tmp_path):
         nets.load_model(tmp_path)
 
 
+def test_negative_variances_are_refused_where_they_are_read_and_written(tmp_path):
+    net = trained()
+    net.state_dict()["stem_norm.running_var"].neg_()
+    message = r"model\.safetensors: stem_norm\.running_var has a negative variance"
+    with pytest.raises(nets.ModelFileError, match=message):
+        nets.save_model(tmp_path, net, card())
+    nets.save_model(tmp_path, trained(), card())
+    nets.write_tensors(tmp_path / "model.safetensors", net.state_dict())
+    with pytest.raises(nets.ModelFileError, match=message):
+        nets.load_model(tmp_path)
+
+
+def test_numbers_beyond_the_networks_type_are_refused(tmp_path):
+    nets.save_model(tmp_path, trained(), card())
+    weights = trained().state_dict()
+    weights["policy.bias"] = torch.full_like(weights["policy.bias"], 1e200, dtype=torch.float64)
+    nets.write_tensors(tmp_path / "model.safetensors", weights)
+    with pytest.raises(nets.ModelFileError, match=r"policy\.bias has numbers that aren't finite"):
+        nets.load_model(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["resnet99999999x8", "cnn99999999x8", "resnet2x20000"])
 def test_a_network_too_large_for_any_machine_is_refused_at_once(name):
     with pytest.raises(ValueError, match=r"(blocks|layers|channels) is \d+, 16384 at most"):

@@ -58,13 +58,15 @@ def load_folder(path: Path, **options: Any) -> TorchEvaluator:
     except (RuntimeError, AssertionError) as error:  # an unknown or missing device
         reason = str(error).splitlines()[0]
         raise ModelError(f"{path}: device {device!r} can't be used: {reason}") from None
-    return TorchEvaluator(
+    evaluator = TorchEvaluator(
         placed,
         features=card.features,
         labels=card.labels,
         value_logits=True,
         **options,
     )
+    evaluator.model = path.name or str(path)
+    return evaluator
 
 
 @names_arguments
@@ -108,6 +110,7 @@ class TorchEvaluator(FutureSlots):
             torch.set_num_threads(threads)
         self.features = features
         self.labels = labels
+        self.model = self.name  # in messages
         super().__init__(self.name, max_batch, slots, workers=1)
         self.precision = precision
         self.threads = torch.get_num_threads() if device == "cpu" else 0

@@ -124,7 +124,7 @@ def _read(path: Path, part: str) -> dict[str, Tensor]:
         raise ModelFileError(
             f"{path}: holds more than tensors and plain values, or is no torch file; not read"
         ) from error
-    except MemoryError:
+    except (MemoryError, ModelFileError):
         raise
     except Exception as error:  # a damaged pickle can raise anything
         text = " ".join(str(error).split()) or type(error).__name__
@@ -137,21 +137,27 @@ def _read(path: Path, part: str) -> dict[str, Tensor]:
     chosen: Any = content[part or known[0]] if known else content
     if not isinstance(chosen, Mapping):
         raise ModelFileError(f"{path}: no weights by name")
-    # torch's AveragedModel holds the network as `module` and a counter.
-    weights = {
-        str(name).removeprefix("module."): tensor
-        for name, tensor in chosen.items()
-        if isinstance(tensor, Tensor) and name != "n_averaged"
-    }
+    weights: dict[str, Tensor] = {}
     left = path.stat().st_size  # a view may repeat a few numbers without end
-    for name, tensor in weights.items():
+    for key, tensor in chosen.items():
+        if not isinstance(tensor, Tensor) or key == "n_averaged":
+            continue
+        # torch's AveragedModel holds the network as `module` and a counter.
+        name = str(key).removeprefix("module.")
+        if name in weights:
+            raise ModelFileError(f"{path}: holds {name} twice")
+        weights[name] = tensor
         is_dense = tensor.layout == torch.strided and not tensor.is_nested
         if not is_dense or tensor.device.type != "cpu" or tensor.dtype not in _DTYPES:
-            raise ModelFileError(f"{path}: {name} isn't a plain tensor of real numbers")
+            raise _not_plain(path, name)
         left -= tensor.nbytes
         if left < 0:
             raise ModelFileError(f"{path}: its tensors claim more bytes than the file has")
     return weights
+
+
+def _not_plain(path: Path, name: str) -> ModelFileError:
+    return ModelFileError(f"{path}: {name} isn't a plain tensor of real numbers")
 
 
 def _load(path: Path) -> Any:
@@ -179,15 +185,23 @@ def _read_npz(path: Path) -> dict[str, Tensor]:
             *names, last = key.split("/")
             array = read_array(arrays, key, left)
             left -= array.nbytes
-            tensor = torch.from_numpy(np.asarray(array))
-            weights[".".join((*names, _CHAINER.get(last, last)))] = tensor
+            name = ".".join((*names, _CHAINER.get(last, last)))
+            native = array.astype(array.dtype.newbyteorder("="), copy=False)
+            if native.dtype.kind not in "fi":
+                raise _not_plain(path, name)
+            if name in weights:
+                raise ModelFileError(f"{path}: holds {name} twice")
+            weights[name] = torch.from_numpy(np.asarray(native))
     return weights
 
 
 def _convert(weights: Weights, activation: str) -> tuple[NetConfig, Interface, dict[str, Tensor]]:
     if any(name.startswith("blocks.0.se.") for name in weights):
         raise ValueError("squeeze-excitation after the activation (senet) isn't supported")
-    stem = weights["l1_1_1.weight"] + F.pad(weights["l1_1_2.weight"], (1, 1, 1, 1))
+    around, centre = weights["l1_1_1.weight"], weights["l1_1_2.weight"]
+    if around.shape[2:] != (3, 3) or centre.shape != (*around.shape[:2], 1, 1):
+        raise ValueError("no network of dlshogi's: its shapes don't fit")  # the sum would broadcast
+    stem = around + F.pad(centre, (1, 1, 1, 1))
     constant = weights["l1_2.weight"]
     found = {"stem_board.weight": stem, "stem_constant.weight": constant}
     channels = stem.shape[0]

@@ -131,7 +131,7 @@ def save_model(folder: Path | str, network: Network, card: ModelCard) -> None:
     """Write the two files into the folder, each atomically. An error leaves the old ones.
 
     Raises ModelFileError for what `load_model` wouldn't read: a card with unknown names, weights of
-    another network than the card's, and such with numbers that aren't finite.
+    another network than the card's, and such that `load_weights` refuses.
     """
     folder = Path(folder)
     tensors = network.state_dict()
@@ -142,7 +142,7 @@ def save_model(folder: Path | str, network: Network, card: ModelCard) -> None:
     if _shapes(tensors) != _shapes(wanted):
         name = card.name or short_name(card.net)
         raise ModelFileError(f"{folder / WEIGHTS_FILE}: weights don't fit the card's {name}")
-    _check_finite(tensors, folder / WEIGHTS_FILE)
+    _check_numbers(tensors, folder / WEIGHTS_FILE)
     with atomic_writer(folder / CARD_FILE) as file:
         file.write((dump_json(fields, indent=2) + "\n").encode())
         file.flush()
@@ -167,20 +167,23 @@ def load_card(folder: Path | str) -> ModelCard:
 
 
 def load_weights(network: Network, tensors: Mapping[str, Tensor], where: Path | str) -> None:
-    """Copy the tensors into the network. Raises ModelFileError unless names and shapes match and
-    all numbers are finite."""
-    _check_finite(tensors, where)
+    """Copy the tensors into the network. Raises ModelFileError unless names and shapes match, all
+    numbers are finite, also as the network's type, and no variance is negative."""
+    _check_numbers(tensors, where)
     try:
         network.load_state_dict(dict(tensors))
     except RuntimeError as error:
         text = " ".join(str(error).split())
         raise ModelFileError(f"{where}: weights don't fit the network: {text}") from error
+    _check_numbers(network.state_dict(), where)
 
 
-def _check_finite(tensors: Mapping[str, Tensor], where: Path | str) -> None:
+def _check_numbers(tensors: Mapping[str, Tensor], where: Path | str) -> None:
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
             raise ModelFileError(f"{where}: {name} has numbers that aren't finite")
+        if name.endswith("running_var") and (tensor < 0).any():  # its square root isn't a number
+            raise ModelFileError(f"{where}: {name} has a negative variance")
 
 
 @names_arguments
