@@ -475,7 +475,7 @@ def test_the_error_of_a_model_folder_names_it(tmp_path: Path) -> None:
 
     config = ResNetConfig(blocks=1, channels=2)
     network = build(config, DLSHOGI)
-    for name, weights in network.state_dict().items():
+    for weights in network.state_dict().values():
         if weights.dim() == 4:
             weights.copy_(weights.sign() * 3e38)
     save_model(tmp_path / "huge", network, ModelCard(config, "dlshogi", "2187", DLSHOGI, 756.0))
