@@ -90,7 +90,13 @@ def test_a_run_leaves_weights_and_resumes(tmp_path, positions) -> None:
     longer.folder.lock.release()
     path = tmp_path / "part/state.npz"
     state = dict(np.load(path))
-    for name, array in (("position", np.array(1)), ("squares", state["squares"][1:])):
+    for name, array in (
+        ("position", np.array(1)),
+        ("position", -state["position"]),
+        ("squares", state["squares"][1:]),
+        ("squares", -state["squares"]),
+        ("weights", state["weights"] + np.float32(np.inf)),
+    ):
         np.savez(path, **state | {name: array})
         with pytest.raises(ValueError, match="damaged"):
             learner(tmp_path / "part", positions, resume=True)

@@ -245,6 +245,12 @@ def test_a_run_leaves_weights_and_resumes(tmp_path, games: Records) -> None:
         ("run", np.array(1)),
         ("iteration", "x"),
         ("w", state["w"] * np.nan),
+        ("w", state["w"] + np.inf),
+        ("w", state["w"] + 32001.0),
+        ("step", state["step"] * np.inf),
+        ("piece_values", np.full_like(state["piece_values"], 30_001)),
+        ("iteration", np.array(-1)),
+        ("iteration", np.array(1 << 62)),
     ):
         np.savez(path, **state | {name: np.asarray(array)})
         with pytest.raises(ValueError, match=r"state\.npz: damaged"):

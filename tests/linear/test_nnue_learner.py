@@ -304,7 +304,11 @@ def test_a_stop_ends_the_search_of_leaves(tmp_path: Path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["cut", "changed", "pickled", "encrypted", "incomplete", "scalar", "text"]
+    "damage",
+    [
+        *("cut", "changed", "pickled", "encrypted", "incomplete", "scalar", "text"),
+        *("infinite", "negative squares", "negative counts"),
+    ],
 )
 def test_a_damaged_state_is_refused(tmp_path: Path, damage: str) -> None:
     parts, settings = (examples(400, 1), examples(80, 2)), Settings(epochs=1, threads=1)
@@ -326,6 +330,14 @@ def test_a_damaged_state_is_refused(tmp_path: Path, damage: str) -> None:
     elif damage in ("scalar", "text"):
         state = dict(np.load(tmp_path / "sound.npz"))
         np.savez(path, **state | {"numbers": np.array(1 if damage == "scalar" else ["x"] * 3)})
+    elif damage in ("infinite", "negative squares", "negative counts"):
+        state = dict(np.load(tmp_path / "sound.npz"))
+        changed = {
+            "infinite": {"parameters": state["parameters"] + np.float32(np.inf)},
+            "negative squares": {"second_moments": state["second_moments"] - np.float32(1)},
+            "negative counts": {"numbers": -state["numbers"]},
+        }
+        np.savez(path, **state | changed[damage])
     with pytest.raises(ValueError, match="damaged"):
         Learner(settings, *parts, tmp_path, resume=True)
 

@@ -28,7 +28,7 @@ class CommandWorker:
         self._folder = job.get("folder")
         self._items: queue.Queue[list[str] | None] = queue.Queue()
         self._done: queue.Queue[tuple[list[str], dict[str, Any]]] = queue.Queue()
-        self._running: set[subprocess.Popen[str]] = set()
+        self._running: set[subprocess.Popen[Any]] = set()
         self._stopping = False
         at_once = max(1, threads // int(job.get("threads_each", 1)))
         for _ in range(at_once):

@@ -42,7 +42,7 @@ from komadori.generate.segments import nothing_usable, read_chunks
 from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
 from komadori.linear.nnue_weights import ARCHITECTURES, FV_SCALE, NnueWeights
-from komadori.linear.run_folder import RunFolder
+from komadori.linear.run_folder import COUNTS, SQUARES, RunFolder
 from komadori.linear.weights_file import DAMAGE
 from komadori.records.files import identify
 from komadori.typed_settings import at_least, at_most, fractions, one_of, positive
@@ -479,7 +479,9 @@ class Distillation:
         }
 
     def _load(self) -> None:
-        state = self._run_folder.load_state(self._arrays())
+        state = self._run_folder.load_state(
+            self._arrays(), {"numbers": COUNTS, "second_moments": SQUARES}
+        )
         for name in ("parameters", "first_moments", "second_moments"):
             getattr(self.model, name)[:] = state[name]
         self._average[:] = state["average"]

@@ -35,7 +35,7 @@ from komadori.linear.regression import (
     measure,
     with_draws,
 )
-from komadori.linear.run_folder import RunFolder
+from komadori.linear.run_folder import COUNTS, SQUARES, RunFolder
 from komadori.typed_settings import at_least, at_most, positive
 
 _SINGLES = ("KKP", "KK")
@@ -183,7 +183,11 @@ class Learner:
         if resume:
             none = np.zeros(0, np.float32)
             untouched = State(none, none, none)
-            self.state = State.of_arrays(self.folder.load_state(untouched.to_arrays()))
+            self.state = State.of_arrays(
+                self.folder.load_state(
+                    untouched.to_arrays(), {"position": COUNTS, "squares": SQUARES}
+                )
+            )
         else:
             self.state = State.fresh()
         self._quantised = KppWeights.material()

@@ -39,7 +39,7 @@ from komadori.linear.regression import (
     held_out,
     with_draws,
 )
-from komadori.linear.run_folder import RunFolder
+from komadori.linear.run_folder import COUNTS, SQUARES, RunFolder
 from komadori.linear.weights import TwoPieceWeights
 from komadori.linear.weights_file import DAMAGE
 from komadori.linear.windows import PositionWindows
@@ -399,7 +399,10 @@ class Learner:
         self._folder.save_state(self._arrays(), asdict(report))
 
     def _load(self) -> None:
-        model, state = self.model, self._folder.load_state(self._arrays())
+        model, state = (
+            self.model,
+            self._folder.load_state(self._arrays(), {"numbers": COUNTS, "second_moments": SQUARES}),
+        )
         for name in ("parameters", "first_moments", "second_moments"):
             getattr(model, name)[:] = state[name]
         model.steps, self.epoch, self.best_epoch = (int(n) for n in state["numbers"])

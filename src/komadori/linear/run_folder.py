@@ -32,6 +32,9 @@ _FORMAT_VERSION = 1
 _CARD, _LOG = "run.json", "log.jsonl"
 #: The array of a state that holds the line of the log that belongs to it.
 _REPORT = "report"
+#: The ranges of counts, and of sums or means of squares, in a state.
+COUNTS = (0, 1 << 53)
+SQUARES = (0.0, float(np.finfo(np.float32).max))
 #: Files of the weights that learners write.
 _WEIGHTS = ("nn.bin", "weights.npz")
 #: Settings of older runs by their present names.
@@ -166,10 +169,13 @@ class RunFolder:
         with atomic_writer(self.state_path) as file:
             np.savez(file, **arrays, **{_REPORT: np.frombuffer(line, np.uint8)})  # type: ignore[arg-type]
 
-    def load_state(self, like: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    def load_state(
+        self, like: Mapping[str, NDArray[Any]], ranges: Mapping[str, tuple[float, float]]
+    ) -> dict[str, NDArray[Any]]:
         """Read state.npz. Raises ValueError if it is damaged or lacks an array of `like`, of its
-        type and shape and without NaN; arrays that are empty there may have any length. The log
-        gets the state's report if the run ended before `log`, and loses a line that was cut off.
+        type and shape, within its range in `ranges` (least, most) and otherwise finite; arrays that
+        are empty there may have any length, and infinite numbers there stay possible. The log gets
+        the state's report if the run ended before `log`, and loses a line that was cut off.
         """
         damaged = f"{self.state_path}: damaged; the run can't be resumed"
         try:
@@ -187,6 +193,13 @@ class RunFolder:
             array = found[name]
             has_shape = array.shape == expected.shape if expected.size else array.ndim == 1
             if not has_shape or _kind(array) != _kind(expected) or np.isnan(array).any():
+                raise ValueError(damaged)
+            if name in ranges:
+                least, most = ranges[name]
+                is_possible = bool(((least <= array) & (array <= most)).all())
+            else:
+                is_possible = bool(np.isfinite(array).all() or not np.isfinite(expected).all())
+            if not is_possible:
                 raise ValueError(damaged)
         self._mend_log(line)
         return found

@@ -28,14 +28,20 @@ from komadori._core import linear as _core
 from komadori.cpus import MAX_THREADS
 from komadori.linear.orbits import FIRST_ON_BOARD, absolute_orbits, relative_orbits
 from komadori.linear.regression import agreement
-from komadori.linear.run_folder import RunFolder
-from komadori.linear.weights import VALUED_TYPES, TwoPieceWeights
+from komadori.linear.run_folder import COUNTS, RunFolder
+from komadori.linear.weights import MAX_VALUE, VALUED_TYPES, TwoPieceWeights
 from komadori.typed_settings import at_least, at_most
 
 Floats = NDArray[np.float64]
 #: Changes of the 13 piece values, in the order of their gradients (shogi686).
 MATERIAL_STEPS = (-2, -2, -1, -1, -1, 0, 0, 0, 1, 1, 1, 2, 2)
 LIMIT = 32000  # of a weight, so that it stays an int16
+#: Ranges of a state's arrays.
+_RANGES = {
+    "w": (-LIMIT, LIMIT),
+    "piece_values": (-MAX_VALUE, MAX_VALUE),
+    "iteration": COUNTS,
+}
 
 _HAND = FIRST_ON_BOARD
 _KINGS = (9, 19)  # kinds on the board, Black's and White's
@@ -289,7 +295,7 @@ class Learner:
         )
         self.state = State.fresh(settings, self.geometry.orbits.size)
         if resume:
-            self.state = State.of_arrays(self.folder.load_state(self.state.to_arrays()))
+            self.state = State.of_arrays(self.folder.load_state(self.state.to_arrays(), _RANGES))
             self._save_weights()  # the run may have been killed before
 
     def weights(self) -> TwoPieceWeights:

@@ -25,7 +25,7 @@ _FORMAT = WeightsFormat(
     compressed=True,
 )
 #: Maximum value of a piece in a file, in centipawns; the sum of 40 of them is a score.
-_MAX_VALUE = 30_000
+MAX_VALUE = 30_000
 
 
 @names_arguments
@@ -55,10 +55,10 @@ class TwoPieceWeights:
         if (
             values.shape != (16,)
             or values.dtype.kind not in "iu"
-            or np.any(np.abs(values.astype(np.float64)) > _MAX_VALUE)
+            or np.any(np.abs(values.astype(np.float64)) > MAX_VALUE)
         ):
             raise WeightsError(
-                f"piece_values: 16 whole numbers of {_MAX_VALUE:,} at most are needed"
+                f"piece_values: 16 whole numbers of {MAX_VALUE:,} at most are needed"
             )
         try:
             return _core.TwoPieceWeights(np.ascontiguousarray(self.pairs), [int(v) for v in values])
