@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from komadori.cli._group import group
 from komadori.cli.records import command
 from komadori.records import (
     Game,
@@ -400,6 +402,32 @@ def test_head(csa: Path, tmp_path: Path, even_games: list[Game]) -> None:
     run("convert", csa, "-o", tmp_path / "a.psv")
     result = run("head", tmp_path / "a.psv", "-n", "3")
     assert result.stdout.count("move ") == 3
+
+
+def test_links_in_a_folder_are_followed_once(tmp_path: Path) -> None:
+    games, elsewhere = tmp_path / "games", tmp_path / "elsewhere"
+    (games / "old").mkdir(parents=True)
+    elsewhere.mkdir()
+    for folder in (games, games / "old", elsewhere):
+        write_games(folder / "a.csa", [Game.from_usi(["7g7f"])])
+    (games / "up").symlink_to(games)  # a circle
+    (games / "more").symlink_to(elsewhere)
+    (games / ".#a.csa").symlink_to("an editor's lock")
+    names = ["a.csa", "more/a.csa", "old/a.csa"]
+    assert [str(path.relative_to(games)) for path in find_files([games])] == names
+    (games / "gone.csa").symlink_to(tmp_path / "unmounted.csa")
+    reason = f"a link to {tmp_path / 'unmounted.csa'}, which can't be found"
+    with pytest.raises(FileNotFoundError, match=re.escape(reason)):
+        list(find_files([games]))
+    result = CliRunner().invoke(group, ["records", "stats", str(games)])
+    assert result.exit_code == 1, result.output  # the others are read
+    assert "gone.csa" in result.output
+    assert reason in " ".join(result.output.split())
+    result = CliRunner().invoke(group, ["train", "resnet5x64", "--data", str(games)])
+    assert (result.exit_code, result.output.splitlines()[-1]) == (
+        2,
+        f"Error: {games / 'gone.csa'}: {reason}",
+    )
 
 
 def test_json_that_is_no_game_is_passed_over_in_folders(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -40,14 +41,30 @@ def _is_other_json(path: Path) -> bool:
     return not any('"moves"'.encode(encoding) in data for encoding in _ENCODINGS)
 
 
+def _files_below(folder: Path, on_error: Callable[[OSError], None]) -> Iterator[Path]:
+    """The files in a folder and those in it, linked ones too, each folder once."""
+    seen: set[str] = set()
+    for place, folders, names in os.walk(folder, onerror=on_error, followlinks=True):
+        if (real := os.path.realpath(place)) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders.sort()
+        yield from (Path(place, name) for name in names)
+
+
 def _records_below(folder: Path, on_error: Callable[[OSError], None]) -> list[Path]:
-    below = (
-        Path(place, name)
-        for place, _, names in os.walk(folder, onerror=on_error)  # rglob ignores errors
-        for name in names
-    )
-    named = (path for path in below if plain_suffix(path) in _SUFFIXES)
-    return sorted(path for path in named if path.is_file() and not _is_other_json(path))
+    found = []
+    for path in _files_below(folder, on_error):
+        if plain_suffix(path) not in _SUFFIXES:
+            continue
+        if path.is_file():
+            if not _is_other_json(path):
+                found.append(path)
+        elif path.is_symlink() and not os.path.exists(path) and not path.name.startswith("."):  # noqa: PTH110
+            reason = f"a link to {os.readlink(path)}, which can't be found"  # noqa: PTH115
+            on_error(FileNotFoundError(errno.ENOENT, reason, str(path)))
+    return sorted(found)
 
 
 def _raise(error: OSError) -> None:
@@ -69,7 +86,8 @@ def find_files(
 ) -> Iterator[Path]:
     """List the files named, and the files with a record format's suffix below the folders named,
     sorted by name within a folder, without JSON that is no game. Raises RecordError for a missing
-    path; `on_error` is called with the error of a folder that can't be read, which names it."""
+    path; `on_error` is called with the error of a folder that can't be read or a link that leads to
+    no file, which names it. Linked folders are followed, each once."""
     for path in paths:
         # os.path: a name that no file can have is one of no file, not an error.
         if os.path.isdir(path):  # noqa: PTH112
