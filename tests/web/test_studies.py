@@ -181,6 +181,15 @@ def test_records_and_reports_contain_the_analysis(server: Server) -> None:
     assert re.search(r"komadori web、[^\"]+、1局面あたり[\d,]+ノード", report.text)
 
 
+def test_a_report_says_how_it_was_made_as_pages_of_analyse_do(server: Server) -> None:
+    with server.page() as page:
+        _, _, last = study(page, nodes=1_000, games=[{"position": "startpos moves 7g7f"}])
+    number = last["games"][0]["game"]
+    report = server.http.get(f"/api/games/{number}/report.html").text
+    assert "1,000 nodes per position" in report
+    assert '"engine":""' in report  # the record names no engine of an analysis in its comments
+
+
 @pytest.mark.parametrize(
     ("fields", "code"),
     [

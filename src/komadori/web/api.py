@@ -341,7 +341,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
         except ValueError as error:
             raise RefusedError("failed", f"the analysis of game {game} is damaged") from error
         note = {
-            "en": f"komadori web, {analysis.model}, {effort} per position",
+            "en": f"komadori web, {analysis.model}, {effort.in_english()} per position",
             "ja": f"komadori web、{analysis.model}、{effort.in_japanese()}",
         }
         is_alphabeta = analysis.model == "alphabeta"

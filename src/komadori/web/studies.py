@@ -569,5 +569,5 @@ def load_analysis(library: Library, number: int) -> StoredAnalysis | None:
     except OSError:
         return None
     keys = position_keys(game)
-    analysed = AnalysedGame(game, [known.get(key) for key in keys], model)
+    analysed = AnalysedGame(game, [known.get(key) for key in keys])
     return StoredAnalysis(keys, analysed, model, effort)
