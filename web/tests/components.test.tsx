@@ -23,7 +23,7 @@ import { TreeView } from '../src/network/Tree';
 import { NewGame } from '../src/play/NewGame';
 import { Play } from '../src/play/Play';
 import { receivedAt, timeLeft } from '../src/play/state';
-import type { Analysis, LadderInfo, LoopInfo, Players } from '../src/protocol';
+import type { Analysis, GameState, LadderInfo, LoopInfo, Players } from '../src/protocol';
 import { route } from '../src/router';
 import { engine, language, modelId } from '../src/settings';
 import { connection } from '../src/socket';
@@ -389,6 +389,23 @@ test('a game shows players, clocks, actions and the result', async () => {
   await vi.waitFor(() => expect([game.value.number, game.value.headers.date]).toEqual([3, '2026/05/03 10:11:12']));
 });
 
+test.each([
+  [START, 'black', 0, false],
+  [START, 'black', 1, true],
+  [START, 'white', 1, false],
+  [START, 'white', 2, true],
+  ['lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1', 'black', 1, false],
+  ['lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1', 'white', 1, true],
+])('a move can be taken back once the user has made one (%s, %s, %i)', async (sfen, side, plies, isPossible) => {
+  const { current, mayTakeBack } = await import('../src/play/state');
+  const seat = (color: string) => ({ kind: color === side ? 'human' : 'engine', name: color, counts: 'nodes' });
+  current.value = { ...({} as GameState), sfen, phase: 'playing', black: seat('black'), white: seat('white'), moves: Array<string>(plies).fill('') } as GameState;
+  expect(mayTakeBack.value).toBe(isPossible);
+  current.value = { ...current.value, phase: 'paused' };
+  expect(mayTakeBack.value).toBe(false);
+  current.value = undefined;
+});
+
 test('a reloaded page rejoins its game; one that the server has closed is forgotten', async () => {
   serve({ 'api/players': players });
   const { current } = await import('../src/play/state');
@@ -424,6 +441,19 @@ test('the end of a handicap game names its sides', async () => {
 test('the printed game has its comments, also the one before the first move', async () => {
   openGames(await readFiles([new File(['手合割：平手\n*序文\n   1 ７六歩(77)\n*角道\n'], 'a.kif')]));
   expect((await mount(Paper)).textContent).toMatch(/序文.*角道/);
+});
+
+test('the printed report is that of the game, whatever variation is on the board', async () => {
+  const { listenForPrinting } = await import('../src/analyse/Paper');
+  const stop = listenForPrinting();
+  openGames(await readFiles([new File(['手合割：平手\n   1 ７六歩(77)\n   2 投了\n\n変化：1手\n   1 ２六歩(27)\n'], 'a.kif')]));
+  node.value = game.value.root.children[1];
+  dispatchEvent(new Event('beforeprint'));
+  const printed = (await mount(Paper)).querySelector('.paper-moves')!.textContent;
+  dispatchEvent(new Event('afterprint'));
+  stop();
+  expect(printed).toContain('P-7f');
+  expect(printed).not.toContain('P-2f');
 });
 
 test('saved KIF and KI2 files name their encoding and read back as the same game', async () => {
@@ -602,6 +632,23 @@ describe('saving to the library', () => {
     expect(await save(place)).toEqual(['GET 7', 'Already saved in the library']);
     game.value.root.comment = 'x';
     expect(await save(place)).toEqual(['PUT 7', 'Saved to the library']);
+  });
+
+  test('the title is the event, as of imported games, else the name of the file', async () => {
+    await mount(Notices);
+    const titles: string[] = [];
+    const answered = fetch;
+    vi.stubGlobal('fetch', (address: string, init?: RequestInit) => {
+      if (init?.body) titles.push((JSON.parse(init.body as string) as { title: string }).title);
+      return answered(address, init);
+    });
+    play('2g2f');
+    for (const [name, event] of [['a.kif', ''], ['a.kif', '町道場杯'], ['𠮷'.repeat(250), '']]) {
+      game.value.name = name;
+      game.value.headers.event = event;
+      await act(() => keepGame());
+    }
+    expect(titles).toEqual(['a.kif', '町道場杯', '𠮷'.repeat(200)]);
   });
 
   test('a new game is added once, also by two clicks', async () => {

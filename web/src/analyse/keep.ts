@@ -9,6 +9,9 @@ import { keptResult } from './recorded';
 import { treeText } from './save';
 import { changed, game, positionText, saved } from './state';
 
+/** The server's limit, in code points. */
+const MAX_TITLE = 200;
+
 /** What is saved; the rest is in the record. */
 type Content = Omit<SaveGame, 'comments' | 'headers'>;
 
@@ -17,7 +20,7 @@ async function contentOf(tree: GameTree): Promise<Content> {
     position: positionText(tree.mainLine().at(-1)!),
     black: tree.headers.black ?? '',
     white: tree.headers.white ?? '',
-    title: tree.name,
+    title: [...(tree.headers.event || tree.name)].slice(0, MAX_TITLE).join(''),
     ...keptResult(tree),
     record: await treeText(tree, 'kif'),
   };

@@ -9,6 +9,7 @@ import { positionKey, START, turnOf, type Color } from '../shogi/position';
 import { continuation, GameTree, lineThrough, movesTo, ownComment, pathTo, variations, type Node } from '../shogi/tree';
 import { screen } from '../router';
 import { connection } from '../socket';
+import { isPrinting } from '../ui/media';
 import { notify } from '../ui/notices';
 import { knock } from '../ui/sound';
 
@@ -33,12 +34,12 @@ export const preview = signal<{ sfen: string; usi: string } | undefined>(undefin
 /** The heat map on the board; set by the network screen's panels. */
 export const heat = signal<readonly number[] | undefined>(undefined);
 
-/** Whether graph and mistakes show the main line even inside a variation. */
+/** Whether graph and mistakes show the main line even inside a variation, as the printed report does. */
 export const keepsMainLine = signal(false);
 
 export const line = computed(() => {
   void version.value;
-  return lineThrough(keepsMainLine.value ? game.value.root : node.value);
+  return lineThrough(keepsMainLine.value || isPrinting.value ? game.value.root : node.value);
 });
 
 export const searched = computed(() => {

@@ -20,7 +20,7 @@ import { Button } from '../ui/parts';
 import { tick } from '../ui/sound';
 import { Typed } from '../ui/Typed';
 import { NewGame } from './NewGame';
-import { act, askHint, current, hints, human, isAsking, join, lookedAt, mayMove, move, orientation, positions, rejoin, shown, timeLeft } from './state';
+import { act, askHint, current, hints, human, isAsking, join, lookedAt, mayMove, mayTakeBack, move, orientation, positions, rejoin, shown, timeLeft } from './state';
 
 function clockText(ms: number): string {
   const s = Math.ceil(ms / 1000);
@@ -164,7 +164,7 @@ function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
         <div class="toolbar" role="toolbar" aria-label={t('game')}>
           {!isOver && side && (
             <>
-              <Button icon="undo" isWide label={t('play.takeBack')} disabled={game.moves.length < 1 || game.phase === 'paused'} onClick={() => act('take_back')} />
+              <Button icon="undo" isWide label={t('play.takeBack')} disabled={!mayTakeBack.value} onClick={() => act('take_back')} />
               <Button icon="bulb" isWide label={t('play.hint')} disabled={!mayMove.value || isAsking.value} onClick={() => void askHint()} />
               {game.can_declare && mayMove.value && <Button icon="flag" isWide class="primary" label={t('play.declare')} onClick={() => act('declare')} />}
               <Button icon="flag" isWide label={t(isSure ? 'play.resignSure' : 'play.resign')} class={isSure ? 'primary' : ''} onClick={() => (isSure ? act('resign') : ask(question))} />

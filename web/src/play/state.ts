@@ -2,7 +2,7 @@
 import { explain } from '../i18n';
 import { batch, computed, signal } from '@preact/signals';
 import type { GameState, Line, StartGame } from '../protocol';
-import { parsePosition, play as playSfen, START, type Color } from '../shogi/position';
+import { parsePosition, play as playSfen, START, turnOf, type Color } from '../shogi/position';
 import { connection } from '../socket';
 import { notify } from '../ui/notices';
 import { knock } from '../ui/sound';
@@ -49,6 +49,14 @@ export const human = computed<Color | 'both' | undefined>(() => {
   if (!game) return undefined;
   const [black, white] = [game.black.kind === 'human', game.white.kind === 'human'];
   return black && white ? 'both' : black ? 'sente' : white ? 'gote' : undefined;
+});
+
+/** Whether the game has a move of the user to take back. */
+export const mayTakeBack = computed(() => {
+  const game = current.value;
+  if (game?.phase !== 'playing' || !human.value) return false;
+  const isSecond = human.value !== 'both' && human.value !== turnOf(sfenOf(game.sfen));
+  return game.moves.length > (isSecond ? 1 : 0);
 });
 
 /** Whether the user may move now. */
