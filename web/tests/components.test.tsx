@@ -13,7 +13,7 @@ import { Paper } from '../src/analyse/Paper';
 import { keptResult } from '../src/analyse/recorded';
 import { saveReport } from '../src/analyse/report';
 import { analysedComment, saveRecord } from '../src/analyse/save';
-import { addGames, edited, followPosition, game, games, hasUnsaved, isSearching, node, noteScore, openGames, play, preview, remove, scored } from '../src/analyse/state';
+import { addGames, edited, followPosition, game, games, hasUnsaved, isSearching, node, noteScore, openGames, orientation as analysisOrientation, play, preview, remove, scored } from '../src/analyse/state';
 import { scoreText, statesResult } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
@@ -22,7 +22,7 @@ import { models } from '../src/models';
 import { TreeView } from '../src/network/Tree';
 import { NewGame } from '../src/play/NewGame';
 import { Play } from '../src/play/Play';
-import { receivedAt, timeLeft } from '../src/play/state';
+import { orientation, receivedAt, timeLeft } from '../src/play/state';
 import type { Analysis, GameState, LadderInfo, LoopInfo, Players } from '../src/protocol';
 import { route } from '../src/router';
 import { engine, language, modelId } from '../src/settings';
@@ -387,6 +387,11 @@ test('a game shows players, clocks, actions and the result', async () => {
   serve({ 'api/games/3': { summary, sfen: START, moves: state.moves, times_ms: [], scores_cp: [], win_rates: [], comments: {}, headers: {}, analysis: [], texts: {}, variations: [], result: null, record: '' } });
   await click(button(again, 'Analyse the game'));
   await vi.waitFor(() => expect([game.value.number, game.value.headers.date]).toEqual([3, '2026/05/03 10:11:12']));
+  for (const side of ['gote', 'sente']) {
+    if (orientation.value !== side) await click(button(again, 'Flip the board'));
+    await click(button(again, 'Analyse the game'));
+    await vi.waitFor(() => expect(analysisOrientation.value).toBe(side));
+  }
 });
 
 test.each([

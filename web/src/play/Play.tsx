@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { lineArrows } from '../analyse/arrows';
 import { applyResult } from '../analyse/recorded';
-import { addGames, toEnd } from '../analyse/state';
+import { addGames, orientation as analysisOrientation, toEnd } from '../analyse/state';
 import { scoreText } from '../analyse/words';
 import { Board } from '../board/Board';
 import { count, t, word } from '../i18n';
@@ -202,7 +202,8 @@ function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
   );
 }
 
-/** Opens a game that is over: as the library has it, or as it was played if it couldn't be saved. */
+/** Opens a game that is over, seen from the same side: as the library has it, or as it was played if it couldn't be
+ * saved. */
 async function analyse(game: GameState): Promise<void> {
   let tree = await loadGame(game.game).catch(() => undefined);
   if (tree?.mainLine().length !== game.moves.length + 1) {
@@ -210,6 +211,7 @@ async function analyse(game: GameState): Promise<void> {
     applyResult(tree, { winner: game.result?.winner, end: game.result?.reason });
   }
   addGames([tree]);
+  analysisOrientation.value = orientation.value; // exercises are about the side at the bottom
   toEnd();
   open('analyse');
 }
