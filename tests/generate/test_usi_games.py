@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import textwrap
 import threading
@@ -21,10 +22,10 @@ from komadori.generate import (
     generate_games,
     segment_files,
 )
-from komadori.generate.usi_games import EngineSpec, UsiGames, check_engine
+from komadori.generate.usi_games import EngineSpec, UsiGames, check_engine, scored_lines
 from komadori.usi import adapters
-from komadori.usi.client import EngineError
-from komadori.usi.protocol import UsiSyntaxError
+from komadori.usi.client import EngineError, UsiEngine
+from komadori.usi.protocol import GoCommand, UsiSyntaxError, parse_info
 
 SETTINGS = TeacherSettings(
     searches=(SearchBounds(nodes=100),), resign_cp=1200, max_plies=60, seed=3, play_on_fraction=0.0
@@ -231,3 +232,54 @@ def test_real_engines(tmp_path, name, arguments) -> None:
     samples = records.load_samples(segment_files(folder))
     assert len(samples) > 20
     assert len(set(samples.score_cp.tolist())) > 5
+
+
+def scored(*lines: str) -> dict[str, int]:
+    return scored_lines([parse_info(line) for line in lines], 3)
+
+
+def test_a_bound_gives_way_to_no_other_move() -> None:
+    whole = (
+        "depth 3 multipv 1 score cp 500 pv 2g2f",
+        "depth 3 multipv 2 score cp 60 pv 7g7f",
+        "depth 3 multipv 3 score cp 50 pv 6i7h",
+    )
+    cut = (
+        "depth 4 multipv 1 score cp 80 pv 7g7f",
+        "depth 3 multipv 2 score cp 80 lowerbound pv 2g2f",
+        "depth 3 multipv 3 score cp 50 pv 6i7h",
+    )
+    assert scored(*whole, *cut) == {"7g7f": 80, "2g2f": 80, "6i7h": 50}
+
+
+def test_a_line_of_an_earlier_depth_counts_no_higher_than_the_rank_above() -> None:
+    whole = ("depth 3 multipv 1 score cp 500 pv 7g7f", "depth 3 multipv 2 score cp 400 pv 2g2f")
+    cut = "depth 4 multipv 1 score cp 80 pv 7g7f"
+    for last in ("depth 3 multipv 2 score cp 80 lowerbound pv 2g2f", whole[1]):
+        found = scored(*whole, cut, last)
+        assert list(found.items()) == [("7g7f", 80), ("2g2f", 80)]
+
+
+def test_the_newest_of_several_bounds_counts_unless_a_score_is_exact() -> None:
+    bounds = (
+        "depth 5 score cp 50 lowerbound pv 2g2f",
+        "depth 5 score cp 90 lowerbound pv 2g2f",
+    )
+    assert scored("depth 4 score cp 10 pv 2g2f", *bounds) == {"2g2f": 90}
+    assert scored("depth 5 score cp 70 pv 2g2f", *bounds) == {"2g2f": 70}
+    assert scored("depth 5 score cp 70 pv 7g7f", *bounds) == {"2g2f": 90}
+
+
+def test_an_interrupted_search_loses_no_line() -> None:
+    bounds = 0
+    engine = UsiEngine(f"{sys.executable} -m komadori usi", {"MultiPV": "5"})
+    with contextlib.closing(engine):
+        for game in records.read_games(records.sample_path())[:40]:
+            moves = game.usi_moves()[:24]
+            thought = engine.think(game.initial_sfen, moves, GoCommand(nodes=1500), 20)
+            last = {info.multipv: info for info in thought.infos if info.pv}
+            bounds += any("lowerbound" in str(info.score) for info in last.values())
+            found = scored_lines(thought.infos, 5)
+            assert list(found) == [last[rank].pv[0] for rank in sorted(last)]
+            assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert bounds

@@ -268,7 +268,11 @@ def _apply_thought(game: _core.TeacherGame, thought: Thought, name: str, ranks: 
 
 
 def scored_lines(infos: Sequence[InfoLine], ranks: int) -> dict[str, int]:
-    """Return first move and score per MultiPV rank at its last depth; prefer exact scores."""
+    """Return the first move and score of each MultiPV rank's last line, best rank first.
+
+    A bound gives way to an exact score that its move has at the same rank and depth. A line of an
+    earlier depth counts no higher than the rank above it.
+    """
     by_rank: dict[int, InfoLine] = {}
     complete: set[int] = set()
     for info in reversed(infos):
@@ -277,19 +281,22 @@ def scored_lines(infos: Sequence[InfoLine], ranks: int) -> dict[str, int]:
         rank = info.multipv or 1
         if rank in complete:
             continue
-        known = by_rank.get(rank)
-        if known is not None and known.depth != info.depth:
+        known = by_rank.setdefault(rank, info)
+        if known.depth != info.depth:
             complete.add(rank)
-        else:
+        elif known.pv[0] == info.pv[0] and not info.score.bound:
             by_rank[rank] = info
-            if not info.score.bound:
-                complete.add(rank)
+            complete.add(rank)
         if len(complete) >= ranks:
             break
     found: dict[str, int] = {}
+    most: int | None = None
     for _, info in sorted(by_rank.items()):
-        if info.score is not None:
-            found.setdefault(info.pv[0], _cp(info.score))  # a later rank may be of the last depth
+        if info.score is None or info.pv[0] in found:  # a later rank may be of the last depth
+            continue
+        cp = _cp(info.score)
+        most = cp if most is None else min(most, cp)
+        found[info.pv[0]] = most
     return found
 
 
