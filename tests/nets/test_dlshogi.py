@@ -396,6 +396,20 @@ def test_command(tmp_path):
     assert CliRunner().invoke(group, [*arguments, "--force"]).exit_code == 0
 
 
+@pytest.mark.parametrize("name", ["checkpoints/step-00000010/model.safetensors", "state.npz"])
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_no_model_is_written_into_a_run(tmp_path, name, force):
+    torch.save({"model": blocks_form()}, tmp_path / "c.pth")
+    own = tmp_path / "run" / name
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"the run's")
+    command = ["import", str(tmp_path / "c.pth"), "-o", str(tmp_path / "run"), *force]
+    refused = CliRunner().invoke(group, command)
+    assert refused.exit_code == 2
+    assert "run holds a run; choose another folder with --out" in refused.output
+    assert [path for path in (tmp_path / "run").rglob("*") if path.is_file()] == [own]
+
+
 @pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
 def test_a_file_of_the_model_folder_is_kept(tmp_path, name):
     torch.save({"model": blocks_form()}, tmp_path / "c.pth")

@@ -331,7 +331,7 @@ def test_a_linear_run_keeps_its_log(tmp_path, encoder, samples):
     assert (tmp_path / "log.jsonl").read_text() == "{}"
 
 
-@pytest.mark.parametrize("name", ["config.json", "log.jsonl"])
+@pytest.mark.parametrize("name", ["config.json", "log.jsonl", "model.safetensors"])
 def test_a_run_replaces_no_file_of_others(tmp_path, encoder, samples, name):
     for text in ('{"name": "mine"}\n', "mine"):
         (tmp_path / name).write_text(text)

@@ -482,6 +482,18 @@ def test_go_mate_needs_no_model() -> None:
         assert gui.source.built == []
 
 
+def test_go_mate_names_the_memory_it_lacks() -> None:
+    with Gui() as gui:
+        gui.send("setoption name DfPn_Hash value 1048576", f"position sfen {OPEN}", "go mate 1000")
+        error = gui.expect("info string error")
+        assert error.startswith(
+            "info string error: not enough memory: the mate search: 1048576 MiB are more than"
+        )
+        assert gui.expect("checkmate") == "checkmate timeout"
+        gui.send("setoption name DfPn_Hash value 16", "position startpos", "go mate 1000")
+        assert gui.expect("checkmate") == "checkmate nomate"
+
+
 def test_go_mate_is_stopped_and_ends_in_time() -> None:
     with Gui() as gui:
         gui.send("setoption name DfPn_Hash value 16", f"position sfen {OPEN}")

@@ -9,7 +9,7 @@ import click
 
 from komadori.cli.console import next_command, say
 from komadori.cli.outputs import OutputFolder, exclusive
-from komadori.model_folder import CARD_FILE, WEIGHTS_FILE
+from komadori.model_folder import CARD_FILE, WEIGHTS_FILE, has_learner_state, newest_checkpoint
 
 #: Suffixes of models of `komadori export`.
 EXPORTED = (".onnx", ".xml")
@@ -67,6 +67,8 @@ def command(
     if folder.exists() and not folder.is_dir():
         raise click.UsageError(f"{folder} is a file; name a folder with --out")
     click.get_current_context().with_resource(exclusive(folder))
+    if newest_checkpoint(folder) is not None or has_learner_state(folder):
+        raise click.UsageError(f"{folder} holds a run; choose another folder with --out")
     if any((folder / name).exists() for name in (CARD_FILE, WEIGHTS_FILE)) and not force:
         raise click.UsageError(f"{folder} holds a model already; --force replaces it")
     if source.suffix in EXPORTED:

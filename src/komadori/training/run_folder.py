@@ -12,7 +12,7 @@ from pathlib import Path
 from komadori import nets
 from komadori.atomic import check_writable, write_text
 from komadori.json_file import dump_json, read_table
-from komadori.model_folder import newest_checkpoint
+from komadori.model_folder import WEIGHTS_FILE, newest_checkpoint
 from komadori.nets import ModelCard
 from komadori.training import checkpoint
 from komadori.training.checkpoint import Progress
@@ -113,7 +113,10 @@ class RunFolder:
 
 
 def _file_of_others(path: Path) -> str:
-    """The name of a file that a run writes and that isn't of a run without a checkpoint, or ""."""
+    """The name of a file that isn't of a run without a checkpoint and would be replaced, or used in
+    the run's place; or ""."""
+    if (path / WEIGHTS_FILE).exists():  # the folder's name would mean that model, not the run
+        return WEIGHTS_FILE
     config, log = path / _CONFIG, path / LOG_FILE
     try:
         if config.exists() and not {"model", "loop"} <= read_table(config).keys():

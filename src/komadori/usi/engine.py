@@ -316,7 +316,10 @@ class UsiServer:
             else:
                 self._search_move(job)
         except Exception as error:
-            self._say(f"error: {type(error).__name__}: {error}")
+            if isinstance(error, MemoryError):
+                self._say(f"error: {not_enough_memory(error)}")
+            else:
+                self._say(f"error: {type(error).__name__}: {error}")
             from komadori.usi.answers import fallback_answer
 
             job.released.wait()
@@ -410,6 +413,7 @@ class UsiServer:
         """Answer `go mate` with the df-pn solver, which needs no network."""
         from komadori.mate import MateSolver, StopFlag
         from komadori.search.clock import mate_time_ms
+        from komadori.search.memory import check_memory
 
         flag, halt = StopFlag(), job.halt
 
@@ -419,7 +423,9 @@ class UsiServer:
 
         threading.Thread(target=forward_stop, name="usi mate stop", daemon=True).start()
         try:
-            solver = MateSolver(self._options.group(ServerOptions).mate_memory_mb)
+            memory_mb = self._options.group(ServerOptions).mate_memory_mb
+            check_memory("the mate search", memory_mb)
+            solver = MateSolver(memory_mb)
             limit_ms = mate_time_ms(job.go.mate_ms)
             self._answer(job, solver.solve(job.board, time_ms=limit_ms, stop=flag).usi())
         finally:
