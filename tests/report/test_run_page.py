@@ -1,5 +1,6 @@
 """The page of a run: its counts against plain counts, and its contents."""
 
+import json
 import math
 import os
 import shutil
@@ -209,6 +210,29 @@ def test_errors_are_one_line(tmp_path, run):
     assert "give --data" in missing.output
     empty = CliRunner().invoke(command, [str(tmp_path)])
     assert "neither a model folder nor a run" in empty.output
+
+
+@pytest.mark.parametrize(
+    ("keys", "status"),
+    [(("config",), 1), (("config", "data"), 1), (("config", "loss"), 1), (("data",), 0)],
+)
+def test_damaged_facts_of_a_card_are_named_or_left_out(games, run, tmp_path, keys, status):
+    for damage in (None, "x", 5, []):
+        shutil.copytree(run.run_dir, tmp_path / "run", dirs_exist_ok=True)
+        path = training.resolve(tmp_path / "run") / "model.json"
+        card = json.loads(path.read_text())
+        table = card["training"]
+        for key in keys[:-1]:
+            table = table[key]
+        table[keys[-1]] = damage
+        card["training"] |= {"samples": damage}
+        path.write_text(json.dumps(card))
+        result = CliRunner().invoke(command, [str(tmp_path / "run"), "--data", str(games)])
+        assert result.exit_code == status, result.output
+        assert isinstance(result.exception, SystemExit) or not status
+        if status:
+            assert result.output.startswith("Error: ")
+            assert result.output.count("\n") == 1
 
 
 DRAWINGS = (

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from komadori import nets, training
 from komadori.cli._group import group
+from komadori.training.export import _without_folders
 
 onnx = pytest.importorskip("onnx")
 
@@ -118,6 +119,17 @@ def test_an_exported_card_names_files_without_their_folders(model, tmp_path):
     assert found["data"] == {"train": ["a-*.hcpe3"], "test": ["b.csa"], "cache": "cache"}
     assert found["model"] == {"init_from": "one", "begin_with": "two"}
     assert b"/home/me" not in (tmp_path / "m.onnx").read_bytes()
+
+
+@pytest.mark.parametrize("damage", [None, "x", 5, [], {}, [None, 5, ["x"]]])
+@pytest.mark.parametrize("keys", [(), ("data",), ("data", "train"), ("model", "init_from")])
+def test_facts_of_another_kind_are_exported_as_they_are(model, damage, keys):
+    card = nets.load_card(model)
+    facts = {"config": damage}
+    for key in reversed(keys):
+        facts = {"config": {key: facts["config"]}}
+    found = _without_folders(replace(card, training=facts)).training
+    assert found == facts
 
 
 def test_an_export_needs_no_temporary_folder(model, tmp_path, monkeypatch):

@@ -116,9 +116,7 @@ def _trained_on(run: Path, data: tuple[str, ...]) -> list[Path]:
     from komadori import nets, training
     from komadori.cli.sample_files import find_files
 
-    found: Any = nets.load_card(training.resolve(run)).training
-    for key in ("config", "data", "train"):
-        found = found.get(key) if isinstance(found, dict) else None
+    found = nets.load_card(training.resolve(run)).facts("config", "data").get("train")
     known: set[Path] = set()
     for name in found if isinstance(found, list) else ():
         with contextlib.suppress(click.ClickException):  # no longer there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from komadori.cli.console import say
 from komadori.cli.network_options import DEVICE
 from komadori.cli.outputs import OutputFolder, check_outputs, force_option, is_page
 from komadori.model_folder import CHECKPOINTS
+
+if TYPE_CHECKING:
+    from komadori.nets import ModelCard
 
 
 @click.command()
@@ -54,14 +58,14 @@ def command(
     if is_quickstart and not data:
         data = (str(sample_path()),)
     try:
-        config = nets.load_card(training.resolve(run)).training.get("config", {})
-        files = config.get("data", {})
-        train_files = data or tuple(files.get("train", ()))
-        test_files = test or tuple(files.get("test", ()))
+        card = nets.load_card(training.resolve(run))
+        train_files = data or _names(card, "train")
+        test_files = test or _names(card, "test")
         if not train_files:
             raise click.ClickException(f"{run}: the run doesn't name its games: give --data")
-        cache = files.get("cache", "")
-        needs_visits = config.get("loss", {}).get("policy_target") == "visits"
+        cache = card.facts("config", "data").get("cache", "")
+        cache = cache if isinstance(cache, str) else ""
+        needs_visits = card.facts("config", "loss").get("policy_target") == "visits"
         load = load_visits if needs_visits else load_samples
         page = write_run_report(
             run,
@@ -95,3 +99,9 @@ def _find_run(folder: Path) -> tuple[Path, bool]:
             names = ", ".join(sorted(path.name for path in runs))
             raise click.ClickException(f"{folder} holds several runs; name one: {names}") from None
     return folder, (folder.parent / "summary.json").exists() and folder.name == "training"
+
+
+def _names(card: ModelCard, key: str) -> tuple[str, ...]:
+    """The run's own files of games; none if the card is damaged there."""
+    names = card.facts("config", "data").get(key)
+    return tuple(map(str, names)) if isinstance(names, (list, tuple)) else ()

@@ -59,6 +59,13 @@ class ModelCard:
         if not 0 < self.eval_coef < math.inf:
             raise ModelFileError(f"eval_coef is {self.eval_coef}, a positive number is needed")
 
+    def facts(self, *keys: str) -> Mapping[str, Any]:
+        """A table of `training` by its keys, such as "config", "data"; empty if there is none."""
+        found: Any = self.training
+        for key in keys:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        return found if isinstance(found, Mapping) else {}
+
     def to_json(self) -> dict[str, Any]:
         """The card as plain JSON values."""
         return {

@@ -93,10 +93,12 @@ def write_run_report(
     run_dir, out = Path(run_dir), Path(out)
     folder = training.resolve(run_dir)
     network, card = nets.load_model(folder)
-    config = training.config_from_dict(card.training["config"], str(folder))
+    if not (table := card.facts("config")):
+        raise training.TrainingError(f"{folder}: the card names no config of a training run")
+    config = training.config_from_dict(table, str(folder))
     split = training.split_of(config, train, test)
     part = split.test
-    expected = card.training.get("data", {}).get("train_fingerprint", split.fingerprint)
+    expected = card.facts("data").get("train_fingerprint", split.fingerprint)
     if split.fingerprint != expected:
         raise training.TrainingError(
             f"{run_dir}: these are not the run's games, so the test could contain positions it was "
@@ -296,6 +298,12 @@ def _figures(metrics: Metrics) -> dict[str, str]:
     }
 
 
+def _count(card: nets.ModelCard, name: str) -> int:
+    """A count of the card; 0 if it is missing or damaged."""
+    count = card.training.get(name, 0)
+    return count if isinstance(count, int) else 0
+
+
 def _facts(
     config: Config, history: Sequence[dict[str, Any]], part: Part, card: nets.ModelCard
 ) -> dict[str, str]:
@@ -303,8 +311,8 @@ def _facts(
         "network": nets.short_name(config.model.net),
         "features, labels": f"{card.features}, {card.labels}",
         "test positions": f"{len(part):,}",
-        "trained on": f"{counted(card.training.get('samples', 0), 'sample')}, "
-        f"{counted(card.training.get('steps', 0), 'step')} of {config.loop.batch_size}",
+        "trained on": f"{counted(_count(card, 'samples'), 'sample')}, "
+        f"{counted(_count(card, 'steps'), 'step')} of {config.loop.batch_size}",
         "optimizer": f"{config.optimizer.name}, {config.schedule.kind} {config.schedule.rate:g}",
         "value": f"lambda {config.loss.value_lambda:g}, coefficient {card.eval_coef:.0f}",
     }

@@ -97,19 +97,24 @@ def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportRes
 
 def _without_folders(card: ModelCard) -> ModelCard:
     """The card with file names only, without this machine's folders."""
-    facts = as_json(card.training)
-    config = facts.get("config", {})
-    data, model = config.get("data", {}), config.get("model", {})
-    loss = config.get("loss", {})
-    for key in ("train", "test"):
-        if key in data:
-            data[key] = [Path(name).name for name in data[key]]
+    shortened = ModelCard(**{**vars(card), "training": as_json(card.training)})
     # begin_with: the name of init_from in older runs.
-    paths = ((data, "cache"), (model, "init_from"), (model, "begin_with"), (loss, "distill_from"))
-    for table, key in paths:
-        if table.get(key):
-            table[key] = Path(table[key]).name
-    return ModelCard(**{**vars(card), "training": facts})
+    for name, *keys in (
+        ("data", "train", "test", "cache"),
+        ("model", "init_from", "begin_with"),
+        ("loss", "distill_from"),
+    ):
+        table = shortened.facts("config", name)
+        if isinstance(table, dict):
+            table.update({key: _name(table[key]) for key in keys if key in table})
+    return shortened
+
+
+def _name(path: Any) -> Any:
+    """The path without its folders; each of a list. Other values, as damaged cards hold, as is."""
+    if isinstance(path, list):
+        return [_name(one) for one in path]
+    return Path(path).name if isinstance(path, str) else path
 
 
 def _probe(card: ModelCard) -> tuple[Tensor, ...]:
