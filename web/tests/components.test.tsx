@@ -14,7 +14,7 @@ import { keptResult } from '../src/analyse/recorded';
 import { saveReport } from '../src/analyse/report';
 import { analysedComment, saveRecord } from '../src/analyse/save';
 import { addGames, edited, followPosition, game, games, hasUnsaved, isSearching, node, noteScore, openGames, orientation as analysisOrientation, play, preview, remove, scored } from '../src/analyse/state';
-import { scoreText, statesResult } from '../src/analyse/words';
+import { playedScoreText, scoreText, statesResult } from '../src/analyse/words';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
 import { loadGame, shortDateOf } from '../src/library/load';
@@ -1014,6 +1014,7 @@ test('the analysis of a record is shown as scores, and its lines are kept for sa
   expect(place.textContent).not.toMatch(/評価値|読み筋|解析/);
   expect(place.textContent).toContain('Black won · by adjudication');
   expect(scoreText(null, -(1 << 20))).toBe('gets mated');
+  expect([30_000, -30_000, 250, null].map(playedScoreText)).toEqual(['mate', 'gets mated', '+250', '']);
   // Spaces at the end of a line make no second one.
   answer('*解析 0\n好手');
   const spaced = (await readFiles([new File([kif.replace('*好手', '**解析 0 \n*好手　')], 'game.kif')]))[0]!.mainLine()[1]!;

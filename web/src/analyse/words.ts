@@ -40,6 +40,15 @@ export function scoreText(cp: number | null | undefined, mate: number | null | u
   return value > 0 ? `+${value}` : String(value);
 }
 
+/** A mate in the scores of played games, which don't state its length. */
+const MATE_CP = 30_000;
+
+/** Formats a score of a played game, the mover's view; "" if it has none. */
+export function playedScoreText(cp: number | null | undefined): string {
+  const isMate = Math.abs(cp ?? 0) >= MATE_CP;
+  return scoreText(cp, isMate ? Math.sign(cp!) * UNKNOWN_LENGTH : null);
+}
+
 type Outcome = 'win' | 'loss' | 'draw' | 'none';
 
 /** The endings that records state, with their name in the library and their outcome for the side to move. */

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { lineArrows } from '../analyse/arrows';
 import { applyResult } from '../analyse/recorded';
 import { addGames, orientation as analysisOrientation, toEnd } from '../analyse/state';
-import { scoreText } from '../analyse/words';
+import { playedScoreText, scoreText } from '../analyse/words';
 import { Board } from '../board/Board';
 import { count, t, word } from '../i18n';
 import { loadGame } from '../library/load';
@@ -74,7 +74,7 @@ const Moves = memo(function Moves({ game, at, style }: { game: GameState; at: nu
           <button type="button" class={i + 1 === now ? 'current' : ''} aria-current={i + 1 === now ? 'step' : undefined} onClick={() => (lookedAt.value = i + 2 === all.length ? undefined : i + 1)}>
             <span class="ply">{i + 1}</span>
             {text}
-            {game.scores_cp[i] !== null && game.scores_cp[i] !== undefined && game.phase === 'over' && <small>{scoreText(game.scores_cp[i], null)}</small>}
+            {game.scores_cp[i] !== null && game.scores_cp[i] !== undefined && game.phase === 'over' && <small>{playedScoreText(game.scores_cp[i])}</small>}
           </button>
         </li>
       ))}
