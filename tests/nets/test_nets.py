@@ -142,30 +142,28 @@ def test_a_model_that_could_not_be_read_is_not_written(changed, message, tmp_pat
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def refuse_to_write_and_read(net, problem, folder):
+    message = rf"model\.safetensors: {re.escape(problem)}"
+    with pytest.raises(nets.ModelFileError, match=message):
+        nets.save_model(folder, net, card())
+    nets.save_model(folder, trained(), card())
+    nets.write_tensors(folder / "model.safetensors", net.state_dict())
+    with pytest.raises(nets.ModelFileError, match=message):
+        nets.load_model(folder)
+
+
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 @pytest.mark.parametrize("name", ["policy.bias", "stem_norm.running_var"])
 def test_weights_that_are_no_numbers_are_named(name, number, tmp_path):
     net = trained()
     net.state_dict()[name].view(-1)[0] = number
-    message = rf"model\.safetensors: {re.escape(name)} has numbers that aren't finite"
-    with pytest.raises(nets.ModelFileError, match=message):
-        nets.save_model(tmp_path, net, card())
-    nets.save_model(tmp_path, trained(), card())
-    nets.write_tensors(tmp_path / "model.safetensors", net.state_dict())
-    with pytest.raises(nets.ModelFileError, match=message):
-        nets.load_model(tmp_path)
+    refuse_to_write_and_read(net, f"{name} has numbers that aren't finite", tmp_path)
 
 
 def test_negative_variances_are_refused_where_they_are_read_and_written(tmp_path):
     net = trained()
     net.state_dict()["stem_norm.running_var"].neg_()
-    message = r"model\.safetensors: stem_norm\.running_var has a negative variance"
-    with pytest.raises(nets.ModelFileError, match=message):
-        nets.save_model(tmp_path, net, card())
-    nets.save_model(tmp_path, trained(), card())
-    nets.write_tensors(tmp_path / "model.safetensors", net.state_dict())
-    with pytest.raises(nets.ModelFileError, match=message):
-        nets.load_model(tmp_path)
+    refuse_to_write_and_read(net, "stem_norm.running_var has a negative variance", tmp_path)
 
 
 def test_numbers_beyond_the_networks_type_are_refused(tmp_path):
