@@ -6,7 +6,7 @@ import contextlib
 import locale
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -278,24 +278,16 @@ def command(
         raise click.ClickException(f"{counted(missing, 'file')} skipped: no game could be read")
 
 
-def _files_of(paths: Sequence[Path]) -> Iterator[Path]:
-    """The files named, and the records in the folders named."""
-    from komadori.records.selection import find_files
-
-    for path in paths:
-        try:
-            found = list(find_files([path]))
-        except (ValueError, OSError) as error:
-            raise click.ClickException(str(error)) from error
-        if not found:
-            raise click.ClickException(f"{path}: no records there")
-        yield from found
-
-
 def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
     """Return each file once, those of folders too, without those written by this command, except
     annotated records if their comments are used."""
-    named = list({path.absolute(): path for path in _files_of(files)}.values())
+    from komadori.records.selection import match_files
+
+    try:
+        found = match_files(map(str, files))
+    except (ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    named = list({path.absolute(): path for path in found}.values())
     kept = [path for path in named if not _is_own(path, records=not own)]
     skipped = len(named) - len(kept)
     if skipped:

@@ -399,10 +399,9 @@ class Learner:
         self._folder.save_state(self._arrays(), asdict(report))
 
     def _load(self) -> None:
-        model, state = (
-            self.model,
-            self._folder.load_state(self._arrays(), {"numbers": COUNTS, "second_moments": SQUARES}),
-        )
+        model = self.model
+        ranges = {"numbers": COUNTS, "second_moments": SQUARES}
+        state = self._folder.load_state(self._arrays(), ranges)
         for name in ("parameters", "first_moments", "second_moments"):
             getattr(model, name)[:] = state[name]
         model.steps, self.epoch, self.best_epoch = (int(n) for n in state["numbers"])
