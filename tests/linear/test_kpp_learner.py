@@ -149,7 +149,7 @@ def test_weights_play_and_files_are_checked(tmp_path, positions) -> None:
             use()
     lopsided = weights.kkp.copy()
     lopsided[2 * np.flatnonzero(weights.kkp[::2])[-1]] += 1  # one image of an orbit
-    with pytest.raises(WeightsError, match="kkp breaks a symmetry"):
+    with pytest.raises(WeightsError, match="kkp isn't symmetric"):
         replace(weights, kkp=lopsided).save(path)
     assert np.array_equal(KppWeights.load(path).kpp, weights.kpp)
 

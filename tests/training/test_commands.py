@@ -113,8 +113,8 @@ def test_evaluate_names_the_games_that_were_trained_on(run, folder):
         done = invoke(evaluate, model, *given)
         assert done.exit_code == 0, done.output
         assert done.stderr == (
-            f"{model} was trained on {folder / 'games.hcpe3'}: only other games show how well it "
-            "predicts\n"
+            f"{model} was trained on {folder / 'games.hcpe3'}: the figures aren't those of "
+            "held-out games\n"
         )
         assert json.loads(done.stdout)["positions"] > 0
 

@@ -70,8 +70,8 @@ def command(
 ) -> None:
     """Measure MODEL on all positions of the data.
 
-    MODEL is a run, a checkpoint, an ONNX file, or default (the bundled network). The games that a
-    run was trained on are measured too, and named.
+    MODEL is a run, a checkpoint, an ONNX file, or default (the bundled network). Data that a run
+    was trained on is measured too, with a warning.
     """
     from komadori import inference, nets, training
     from komadori.cli.sample_files import load_samples
@@ -105,8 +105,8 @@ def command(
         print_rich(f"{name}: {len(samples) / seconds:,.0f} positions/s")
     if model.is_dir() and (seen := _trained_on(model, data)):
         say(
-            f"{model} was trained on {', '.join(map(str, seen))}: only other games show how well "
-            "it predicts",
+            f"{model} was trained on {', '.join(map(str, seen))}: the figures aren't those of "
+            "held-out games",
             err=True,
         )
 

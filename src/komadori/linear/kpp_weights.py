@@ -80,7 +80,7 @@ class KppWeights:
         places = np.asarray(_core.kkp_places())
         kkp = np.stack([self.kkp[places], self.kkp[places + 1]], axis=1)
         if not np.array_equal(_spread(kkp, places), self.kkp):
-            raise WeightsError("kkp breaks a symmetry: a file can't hold it")
+            raise WeightsError("kkp isn't symmetric: a file stores one weight per orbit")
         _FORMAT.write(path, kpp=self.kpp, kkp=kkp, kk=self.kk)
 
     def _check_arrays(self, kkp_shape: tuple[int, ...] = (TABLES["KKP"][1],)) -> None:
