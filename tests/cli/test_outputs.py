@@ -165,14 +165,27 @@ def test_nothing_selected_leaves_the_old_file(line: str, games: Path, tmp_path: 
     assert not (tmp_path / "other.csa").exists()
 
 
-def test_a_pipe_gets_the_records_alone(games: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    result = run("records", "convert", games, "--to", "usi", "-o", "/dev/stdout")
+@pytest.mark.parametrize("name", ["/dev/stdout", "-"])
+def test_standard_output_gets_the_records_alone(
+    name: str, games: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    result = run("records", "convert", games, "--to", "usi", "-o", name)
     assert result.exit_code == 0
     out = capfd.readouterr().out
     lines = [f"position startpos moves {' '.join(moves)} resign" for moves in MOVES]
     assert out.splitlines() == lines
     assert "3 games, 9 plies" in result.stderr
     assert len(read_games(games)) == 3
+
+
+def test_a_folder_is_not_written_to_standard_output(
+    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("analyse", games, "-o", "-")
+    assert result.exit_code == 2
+    assert "standard output" in " ".join(result.stderr.split())
+    assert not (tmp_path / "-").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no named pipes")

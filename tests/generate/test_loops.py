@@ -154,12 +154,16 @@ def test_without_relabelling_no_process_is_needed_for_it(tmp_path) -> None:
     assert loop.facts(1, "train") is not None
 
 
-def test_waiting_ends_on_a_stop(tmp_path) -> None:
+def test_waiting_is_reported_once_and_ends_on_a_stop(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("komadori.generate.loop.stages.WAIT_S", 0.05)
     started = time.monotonic()
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
-    assert not run_stage(Loop(config(), tmp_path), "gate", wait=True, stop=stop.is_set)
+    events: list[Event] = []
+    loop = Loop(config(), tmp_path)
+    assert not run_stage(loop, "gate", wait=True, observer=events.append, stop=stop.is_set)
     assert 0.3 <= time.monotonic() - started < 1
+    assert events == [Event(1, "gate", text="waits: earlier stages are incomplete")]
 
 
 def test_games_are_played_by_whoever_took_over(tmp_path) -> None:

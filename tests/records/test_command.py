@@ -16,6 +16,8 @@ from click.testing import CliRunner, Result
 from komadori.cli._group import group
 from komadori.cli.records import command
 from komadori.records import (
+    Candidates,
+    End,
     Game,
     RecordError,
     Winner,
@@ -25,6 +27,7 @@ from komadori.records import (
     samples_of,
     write_games,
 )
+from komadori.records.formats import find_format
 from komadori.records.selection import find_files, match_files
 
 from .conftest import random_game
@@ -130,7 +133,7 @@ def test_variations_that_a_format_has_none_of_are_counted(tmp_path: Path) -> Non
     game = random_game(1, plies=4)
     game.variations[0] = [random_game(2, plies=2)]
     write_games(tmp_path / "a.kif", [game])
-    kept = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.ki2")
+    kept = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.kif")
     lost = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.csa")
     assert (kept.exit_code, kept.stderr) == (0, "")
     assert (lost.exit_code, lost.stderr) == (0, "1 variation left out: csa has none\n")
@@ -143,7 +146,7 @@ def test_bookmarks_that_a_format_has_none_of_are_counted(tmp_path: Path) -> None
     game.variations[1] = [random_game(2, sfen=positions[1], plies=2)]
     game.variations[1][0].bookmarks = {1: "c"}
     write_games(tmp_path / "a.kif", [game])
-    kept = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.ki2")
+    kept = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.kif")
     lost = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.jkf")
     assert (kept.exit_code, kept.stderr) == (0, "")
     assert (lost.exit_code, lost.stderr) == (0, "3 bookmarks left out: jkf has none\n")
@@ -441,3 +444,74 @@ def test_json_that_is_no_game_is_passed_over_in_folders(tmp_path: Path) -> None:
     found = list(find_files([tmp_path]))
     assert [path.name for path in found] == ["a.json", "b.json", "c.json"]
     assert list(find_files([tmp_path / "settings.json"])) == [tmp_path / "settings.json"]  # named
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [
+        ("csa", "bookmarks, candidates, variations"),
+        ("kif", "candidates"),
+        ("ki2", "candidates, times_ms"),
+        ("jkf", "bookmarks, candidates"),
+        ("hcpe3", "bookmarks, comments, headers, pvs, times_ms, variations"),
+        ("usi", "bookmarks, candidates, comments, headers, pvs, scores_cp, times_ms, variations"),
+    ],
+)
+def test_a_format_says_what_it_lacks(name: str, lost: str, tmp_path: Path) -> None:
+    def game() -> Game:
+        ones = np.ones(2, np.uint16)
+        made = Game.from_usi(
+            ["7g7f", "3c3d", "2g2f"],
+            winner=Winner.BLACK,
+            end=End.RESIGN,
+            scores_cp=[10, 30, 20],
+            times_ms=[1000, 2000, None],
+        )
+        made.end_time_ms = 3000
+        made.comments, made.pvs, made.bookmarks = {1: "a move"}, {2: "2g2f 8c8d"}, {3: "here"}
+        made.candidates = Candidates(np.array([0, 1, 1], np.uint16), made.moves[1:], ones)
+        return made
+
+    whole = game()
+    whole.headers["event"] = "An event"
+    main_line = find_format("usi").lost(whole)
+    whole.variations[0] = [game()]
+    counts = {
+        "bookmarks": 2,
+        "candidates": 4,
+        "comments": 2,
+        "headers": 1,
+        "pvs": 2,
+        "scores_cp": 6,
+        "times_ms": 6,
+        "variations": 1,
+    }
+    assert find_format(name).lost(whole) == {field: counts[field] for field in lost.split(", ")}
+    path = tmp_path / f"a.{name}"
+    write_games(path, [whole])
+    (read,) = read_games(path)
+    expected = main_line if "variations" in lost else counts
+    kept = find_format("usi").lost(read)
+    for field in counts.keys() - lost.split(", "):
+        assert kept[field] == expected[field], field
+
+
+def test_what_a_conversion_leaves_out_is_said_in_one_line(tmp_path: Path) -> None:
+    game = Game.from_usi(["7g7f", "3c3d"], times_ms=[1000, 2000], headers={"event": "An event"})
+    game.comments = {1: "a", 2: "b"}
+    write_games(tmp_path / "a.kif", [game])
+    lost = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.usi")
+    assert lost.exit_code == 0
+    assert lost.stderr == "1 header, 2 comments, 2 times left out: usi has none\n"
+
+
+def test_analysed_copies_in_a_folder_are_not_counted_again(tmp_path: Path) -> None:
+    game = random_game(1, plies=4)
+    for name in ("a.csa", "a.analysed.csa", "b.csa.xz", "b.csa.analysed.csa", "c.analysed.kif"):
+        write_games(tmp_path / name, [game])
+    names = [path.name for path in find_files([tmp_path])]
+    assert names == ["a.csa", "b.csa.xz", "c.analysed.kif"]
+    assert len(list(find_files([tmp_path], with_analysed=True))) == 5
+    copy = tmp_path / "a.analysed.csa"
+    assert list(find_files([copy])) == [copy]  # named
+    assert re.match(r"files +3\n", run("stats", tmp_path).stdout)

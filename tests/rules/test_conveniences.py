@@ -74,6 +74,8 @@ def test_wrong_texts_are_reported() -> None:
     for text in ("startpos moves".replace("startpos", "start"), "sfen", "position"):
         with pytest.raises(SfenError):
             Board(text)
+    with pytest.raises(SfenError, match="expected 'moves' after 'startpos', found 'mvs'"):
+        Board("startpos mvs 7g7f")
 
 
 def test_the_boards_of_a_game_are_independent() -> None:

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 BLOCK = 32
 #: Suffixes of this command's outputs, which are skipped as inputs, as are its pages.
 _JOURNAL_SUFFIX = ".analysis.jsonl"
-_OWN_SUFFIXES = (".analysed.csa", ".analysed.kif")
 _INDEX = "analysis-index.html"
 #: Options of the search and of the record that it annotates.
 _OF_A_SEARCH = ("player", "model", "nodes", "seconds", "threads", "comments", "fresh")
@@ -69,7 +68,9 @@ class _Record:
 
     @property
     def annotated(self) -> Path:
-        return self.base.with_name(self.base.name + _OWN_SUFFIXES[0 if self.is_csa else 1])
+        from komadori.records.selection import ANALYSED
+
+        return self.base.with_name(self.base.name + ANALYSED[0 if self.is_csa else 1])
 
     @property
     def page(self) -> Path:
@@ -284,7 +285,7 @@ def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
     from komadori.records.selection import match_files
 
     try:
-        found = match_files(map(str, files))
+        found = match_files(map(str, files), with_analysed=True)
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     named = list({path.absolute(): path for path in found}.values())
@@ -302,7 +303,9 @@ def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
 
 def _is_own(path: Path, *, records: bool) -> bool:
     """Return whether this command wrote a file: a journal, a page, with `records` a record."""
-    if path.name.endswith((_JOURNAL_SUFFIX, *(_OWN_SUFFIXES if records else ()))):
+    from komadori.records.selection import ANALYSED
+
+    if path.name.endswith((_JOURNAL_SUFFIX, *(ANALYSED if records else ()))):
         return True
     try:
         return path.suffix == ".html" and is_page(path)

@@ -30,6 +30,7 @@ IsKind = Callable[[Path], bool]
 _HEAD = 256
 #: Bytes read of a page to find its generator; in older pages it follows the style sheet.
 _PAGE_HEAD = 1 << 20
+_STANDARD_OUTPUT = "-"
 #: Endings of a path that names a folder.
 _SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 #: Suffixes that name a file.
@@ -42,7 +43,7 @@ _FILE_SUFFIX = re.compile(
 
 class OutputFolder(click.Path):
     """A folder to write. A name with the suffix of a file is an error, unless there is such a
-    folder: who writes `--out game.html` expects a file.
+    folder: who writes `--out game.html` expects a file. So is `-`, standard output.
     """
 
     def __init__(self) -> None:
@@ -51,6 +52,8 @@ class OutputFolder(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         if os.path.isfile(value):  # noqa: PTH113
             self.fail(f"{os.fsdecode(value)} is a file, not a folder", param, ctx)
+        if os.fsdecode(value) == _STANDARD_OUTPUT:
+            self.fail("the output is a folder, which standard output can't be", param, ctx)
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if _FILE_SUFFIX.fullmatch(path.suffix) and not path.is_dir():
             self.fail(f"{path} would be a folder; give a name without {path.suffix}", param, ctx)
@@ -58,8 +61,8 @@ class OutputFolder(click.Path):
 
 
 class OutputFile(click.Path):
-    """A file to write. A folder is an error, also one that doesn't exist yet: who writes `--out
-    games/` expects a file in it.
+    """A file to write; `-` is standard output. A folder is an error, also one that doesn't exist
+    yet: who writes `--out games/` expects a file in it.
     """
 
     def __init__(self, what: str = "output") -> None:
@@ -67,6 +70,8 @@ class OutputFile(click.Path):
         self._what = what
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if os.fsdecode(value) == _STANDARD_OUTPUT:
+            return Path("/dev/stdout")  # `atomic` knows it on every system
         if os.path.isdir(value) or os.fsdecode(value).endswith(_SEPARATORS):  # noqa: PTH112
             self.fail(
                 f"{os.fsdecode(value)} is a folder; name a file for the {self._what}", param, ctx

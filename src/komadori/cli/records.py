@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -73,7 +74,7 @@ class Output:
     def __init__(self, path: Path, format: Format, encoding: str = "utf-8") -> None:
         self.path = path
         self.plies = 0
-        self.variations_left_out = self.bookmarks_left_out = 0
+        self.left_out: Counter[str] = Counter()
         self.writer: GameWriter | SampleWriter
         if format.holds_games:
             self.writer = GameWriter(path, format.name, encoding=encoding)
@@ -98,11 +99,7 @@ class Output:
         try:
             if isinstance(self.writer, GameWriter):
                 self.writer.write(item)
-                if not self.format.has_variations:
-                    self.variations_left_out += sum(1 for _ in item.all_variations())
-                if not self.format.has_bookmarks:
-                    lines = [item, *item.all_variations()]
-                    self.bookmarks_left_out += sum(len(line.bookmarks) for line in lines)
+                self.left_out.update(self.format.lost(item))
             else:
                 self.writer.write_game(item)
         except RecordError as error:
@@ -120,6 +117,19 @@ class Output:
             plies = counted(self.writer.plies, "ply", "plies")
             return f"{self.path}: {counted(self.writer.games, 'game')}, {plies}"
         return f"{self.path}: {counted(self.writer.records, 'position')}"
+
+
+#: The nouns of what a format lacks, by field of `Game`.
+_NOUNS = {
+    "headers": ("header",),
+    "comments": ("comment",),
+    "scores_cp": ("score",),
+    "pvs": ("principal variation",),
+    "candidates": ("ply's candidates", "plies' candidates"),
+    "times_ms": ("time",),
+    "bookmarks": ("bookmark",),
+    "variations": ("variation",),
+}
 
 
 def _format_of(path: Path, name: str | None) -> Format:
@@ -153,12 +163,13 @@ def _writing(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
     to_stderr = any(is_stream(output.path) for output in outputs)
     for output in outputs:
         say(output.summary(), err=to_stderr)
-        for what, number in (
-            ("variation", output.variations_left_out),
-            ("bookmark", output.bookmarks_left_out),
-        ):
-            if number:
-                say(f"{counted(number, what)} left out: {output.format.name} has none", err=True)
+        if output.left_out.total():
+            lost = ", ".join(
+                counted(number, *nouns)
+                for field, nouns in _NOUNS.items()
+                if (number := output.left_out[field])
+            )
+            say(f"{lost} left out: {output.format.name} has none", err=True)
         replaced = output.writer.replaced if isinstance(output.writer, GameWriter) else 0
         if replaced:
             say(f"{counted(replaced, 'character')} written as ?: not in Shift-JIS", err=True)

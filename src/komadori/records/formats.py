@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from komadori.records import kif, usi
 from komadori.records.checking import check_game
 from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import plain_suffix
-from komadori.records.game import Game, Source
+from komadori.records.game import NO_SCORE, NO_TIME, Game, Source
 from komadori.records.table import games_of, table_of
 from komadori.records.text import (
     Line,
@@ -52,6 +53,7 @@ class Format:
 
     read   yields the games of a file's content in chunks
     write  one game as bytes; raises RecordError or RulesError if the format can't represent it
+    lacks  the fields of `Game` that the format has no place for
     """
 
     name: str
@@ -60,13 +62,31 @@ class Format:
     read: Callable[[Data, Path], Iterator[Chunk]] | None = None
     write: Callable[[Game, str], bytes] | None = None
     between: bytes = b""
-    has_variations: bool = False
-    has_bookmarks: bool = False
+    lacks: frozenset[str] = frozenset()
 
     @property
     def holds_games(self) -> bool:
         """Whether the format holds whole games; the others hold single positions."""
         return self.read is not None
+
+    def lost(self, game: Game) -> Counter[str]:
+        """Count, by field of `Game`, what the format has no place for: texts, variations, plies
+        with a score, a time or candidates; those of variations included."""
+        lines = [game, *game.all_variations()]
+        counts = Counter(variations=len(lines) - 1 if "variations" in self.lacks else 0)
+        for line in lines:
+            for field in self.lacks - {"variations"}:
+                if field == "scores_cp":
+                    counts[field] += int((line.scores_cp != NO_SCORE).sum())
+                elif field == "times_ms":
+                    counts[field] += int((line.times_ms != NO_TIME).sum())
+                    counts[field] += line.end_time_ms != NO_TIME
+                elif field == "candidates":
+                    if line.candidates is not None:
+                        counts[field] += int(line.candidates.count.astype(bool).sum())
+                else:
+                    counts[field] += len(getattr(line, field))
+        return +counts
 
     def __reduce__(self) -> tuple[Callable[[str], Format], tuple[str]]:
         """Pickle the name: readers, which hold their format, can be sent to other processes."""
@@ -238,8 +258,17 @@ def _write_hcpe3(game: Game, _encoding: str) -> bytes:
     return table_of([game]).hcpe3(0)
 
 
+_TEXTS = frozenset({"headers", "comments", "bookmarks", "pvs", "variations"})
 _ALL = (
-    Format("csa", (".csa",), "CSA text", _read_csa, _write_csa, between=b"/\n"),
+    Format(
+        "csa",
+        (".csa",),
+        "CSA text",
+        _read_csa,
+        _write_csa,
+        between=b"/\n",
+        lacks=frozenset({"candidates", "bookmarks", "variations"}),
+    ),
     Format(
         "kif",
         (".kif", ".kifu"),
@@ -247,8 +276,7 @@ _ALL = (
         _read_kif,
         _write_text(kif.write_kif),
         between=b"\n",
-        has_variations=True,
-        has_bookmarks=True,
+        lacks=frozenset({"candidates"}),
     ),
     Format(
         "ki2",
@@ -257,8 +285,7 @@ _ALL = (
         _read_kif,
         _write_text(kif.write_ki2),
         between=b"\n",
-        has_variations=True,
-        has_bookmarks=True,
+        lacks=frozenset({"candidates", "times_ms"}),
     ),
     Format(
         "jkf",
@@ -266,7 +293,7 @@ _ALL = (
         "JSON kifu format, one object per line",
         _read_jkf,
         _write_text(_jkf_text),
-        has_variations=True,
+        lacks=frozenset({"candidates", "bookmarks"}),
     ),
     Format(
         "usi",
@@ -274,6 +301,7 @@ _ALL = (
         "USI position lines",
         _read_usi,
         _write_text(lambda game: usi.write_usi(game) + "\n"),
+        lacks=_TEXTS | {"scores_cp", "times_ms", "candidates"},
     ),
     Format(
         "hcpe3",
@@ -281,6 +309,7 @@ _ALL = (
         "dlshogi's games with candidates",
         _read_core(_core.read_hcpe3),
         _write_hcpe3,
+        lacks=_TEXTS | {"times_ms"},
     ),
     Format("hcpe", (".hcpe",), "positions: Apery's and dlshogi's 38 bytes"),
     Format("hcpe2", (".hcpe2",), "positions: hcpe with the kind of result"),

@@ -19,7 +19,11 @@ from komadori.records.game import End, Game, Winner
 from komadori.records.samples import Samples
 from komadori.wording import no_such_file
 
-__all__ = ["RESULTS", "Selection", "find_files", "match_files"]
+__all__ = ["ANALYSED", "RESULTS", "Selection", "find_files", "match_files"]
+
+#: Endings of the records that `komadori analyse` writes beside the ones it read: NAME.csa gives
+#: NAME.analysed.csa.
+ANALYSED = (".analysed.csa", ".analysed.kif")
 
 #: Names allowed in `Selection.results`: winners and ends.
 RESULTS = tuple(
@@ -53,6 +57,19 @@ def _files_below(folder: Path, on_error: Callable[[OSError], None]) -> Iterator[
         yield from (Path(place, name) for name in names)
 
 
+def _without_analysed(paths: list[Path]) -> list[Path]:
+    """Leave out the analysed copies of records that are there too: each game once."""
+    originals = {path.with_suffix("") for path in paths}
+    return [
+        path
+        for path in paths
+        if not any(
+            path.name.endswith(ending) and Path(str(path).removesuffix(ending)) in originals
+            for ending in ANALYSED
+        )
+    ]
+
+
 def _records_below(folder: Path, on_error: Callable[[OSError], None]) -> list[Path]:
     found = []
     for path in _files_below(folder, on_error):
@@ -82,16 +99,23 @@ def _check_access(path: Path | str) -> None:
 
 
 def find_files(
-    paths: Iterable[Path], on_error: Callable[[OSError], None] = _raise
+    paths: Iterable[Path],
+    on_error: Callable[[OSError], None] = _raise,
+    *,
+    with_analysed: bool = False,
 ) -> Iterator[Path]:
     """List the files named, and the files with a record format's suffix below the folders named,
     sorted by name within a folder, without JSON that is no game. Raises RecordError for a missing
     path; `on_error` is called with the error of a folder that can't be read or a link that leads to
-    no file, which names it. Linked folders are followed, each once."""
+    no file, which names it. Linked folders are followed, each once.
+
+    with_analysed: list also what `komadori analyse` wrote beside a record found in a folder.
+    """
     for path in paths:
         # os.path: a name that no file can have is one of no file, not an error.
         if os.path.isdir(path):  # noqa: PTH112
-            yield from _records_below(path, on_error)
+            below = _records_below(path, on_error)
+            yield from below if with_analysed else _without_analysed(below)
         elif os.path.exists(path):  # noqa: PTH110
             yield path
         else:
@@ -99,7 +123,7 @@ def find_files(
             raise RecordError(f"{path}: no such file") from no_such_file(path)
 
 
-def match_files(patterns: Iterable[str]) -> list[Path]:
+def match_files(patterns: Iterable[str], *, with_analysed: bool = False) -> list[Path]:
     """As `find_files`, for paths or patterns such as `games/*.hcpe3`; each file once.
 
     An existing path is never a pattern, even with brackets. Raises RecordError for a pattern
@@ -109,7 +133,7 @@ def match_files(patterns: Iterable[str]) -> list[Path]:
     for pattern in patterns:
         is_path = os.path.exists(pattern)  # noqa: PTH110
         named = [pattern] if is_path else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute ones too)
-        found = list(find_files(map(Path, named)))
+        found = list(find_files(map(Path, named), with_analysed=with_analysed))
         if not found and is_path:
             raise RecordError(f"{pattern}: no records there")
         if not found:

@@ -284,6 +284,8 @@ def _split_usi(position: str) -> tuple[str, list[str]]:
         if words[:1] == [word]:
             del words[0]
     cut = words.index("moves") if "moves" in words else len(words)
+    if words[:1] == ["startpos"] and cut > 1:
+        raise SfenError(f"expected 'moves' after 'startpos', found {words[1]!r}")
     return " ".join(words[:cut]), words[cut + 1 :]
 
 

@@ -391,28 +391,39 @@ def run_stage(
     """Run one stage of all generations.
 
     Returns True when all are complete, False if stopped. If the inputs of a generation are missing,
-    waits with `wait` for other processes to produce them, and raises LoopError without it.
+    waits with `wait` for other processes to produce them, telling the observer once, and raises
+    LoopError without it.
     """
     stage = STAGES[name]
     _check(loop, stage)
+    said = set()
+
+    def waits(number: int, reason: str) -> bool:
+        event = Event(number, name, text=f"waits: {reason}")
+        if event not in said:
+            said.add(event)
+            observer(event)
+        return pause(WAIT_S, stop)
+
     for number in range(1, loop.config.generations + 1):
         while not stage.is_done(loop, number) and not stage.ready(loop, number):
+            reason = "earlier stages are incomplete"
             if not wait:
                 raise LoopError(
-                    f"{loop.folder}: {name} of generation {number}: earlier stages are incomplete; "
-                    "run them, or wait for them with --wait"
+                    f"{loop.folder}: {name} of generation {number}: {reason}; run them, or wait "
+                    "for them with --wait"
                 )
-            if not pause(WAIT_S, stop):
+            if not waits(number, reason):
                 return False
         while True:
             try:
                 if not _run_if_incomplete(loop, number, stage, threads, observer, stop):
                     return False
                 break
-            except InUseError:  # another process is running it
+            except InUseError as error:  # another process is running it
                 if not wait:
                     raise
-                if not pause(WAIT_S, stop):
+                if not waits(number, str(error)):
                     return False
     return True
 
