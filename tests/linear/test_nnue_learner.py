@@ -441,6 +441,19 @@ def test_the_command(tmp_path: Path) -> None:
     assert "holds a run already; resume it (--resume)" in again.output.replace("\n", " ")
 
 
+def test_missing_scores_are_said_before_the_training(tmp_path: Path) -> None:
+    games = records.read_games(records.sample_path())[:20]
+    for game in games:
+        game.scores_cp[:] = records.NO_SCORE
+    records.write_games(tmp_path / "a.csa", games)
+    arguments = ["train", "nnue", "--data", str(tmp_path / "a.csa"), "--epochs", "1"]
+    for weight in ("1", "0"):
+        folder = str(tmp_path / weight)
+        done = CliRunner().invoke(command, [*arguments, "-o", folder, "--lambda", weight])
+        assert done.exit_code == 0, done.output
+        assert ("100 % of the positions have the score 0" in done.stderr) == (weight == "1")
+
+
 def test_wrong_initial_weights_are_refused_before_the_data_is_read(tmp_path: Path) -> None:
     (tmp_path / "junk").write_text("no weights")
     (tmp_path / "folder").mkdir()

@@ -515,3 +515,12 @@ def test_analysed_copies_in_a_folder_are_not_counted_again(tmp_path: Path) -> No
     copy = tmp_path / "a.analysed.csa"
     assert list(find_files([copy])) == [copy]  # named
     assert re.match(r"files +3\n", run("stats", tmp_path).stdout)
+
+
+@pytest.mark.parametrize(("name", "stored"), [("hcpe3", True), ("psv", True), ("kif", False)])
+def test_plies_without_a_score_are_counted(name: str, stored: bool, tmp_path: Path) -> None:
+    game = Game.from_usi(["7g7f", "3c3d", "2g2f"], winner=Winner.BLACK, scores_cp=[30, None, None])
+    write_games(tmp_path / "a.csa", [game])
+    done = run("convert", tmp_path / "a.csa", "-o", tmp_path / f"b.{name}")
+    assert done.exit_code == 0, done.output
+    assert (f"2 plies have no score: {name} stores 0" in done.stderr) == stored

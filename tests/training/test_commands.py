@@ -66,6 +66,24 @@ def test_train(run, folder):
     assert "0 in both" in run.output
 
 
+def test_missing_scores_are_said_before_the_training(run, folder):
+    assert "score 0" not in run.output
+    games = records.read_games(folder / "games.hcpe3")
+    for game in games:
+        game.scores_cp[:] = records.NO_SCORE
+    records.write_games(folder / "unscored.csa", games)
+    for weight in (0.333, 0):
+        done = invoke(
+            train,
+            folder / "tiny.toml",
+            *("--data", folder / "unscored.csa", "--out", folder / f"unscored-{weight}"),
+            *("--set", "loop.max_steps=1", "--set", f"loss.value_lambda={weight}"),
+        )
+        assert done.exit_code == 0, done.output
+        said = "100 % of the positions have the score 0, as those without a score do; --set "
+        assert (said in done.stderr) == (weight > 0)
+
+
 def test_resume_with_a_changed_setting(run, folder):
     arguments = ("--data", folder / "games.hcpe3", "--out", folder / "run", "--resume")
     done = invoke(train, folder / "tiny.toml", *arguments, "--set", "loop.max_steps=8")

@@ -57,6 +57,7 @@ def kpp(
 
     from komadori.cli.interrupt import InterruptError, interrupt_sets
     from komadori.cli.linear_settings import read_settings
+    from komadori.cli.sample_files import say_missing_scores
     from komadori.linear.kpp import Learner, Settings
 
     terminal = console()
@@ -79,6 +80,7 @@ def kpp(
     )
     check_folder(folder, resume=resume)
     train, test = load_split(terminal, data, test_fraction, test_limit, settings.seed)
+    say_missing_scores(test.score_cp, settings.teacher_weight, "--lambda 0")
     stop = threading.Event()
     try:
         learner = Learner(settings, train, test, folder, resume=resume)

@@ -73,6 +73,7 @@ def command(
 
     from komadori.cli.interrupt import InterruptError, interrupt_sets
     from komadori.cli.linear_settings import read_settings
+    from komadori.cli.sample_files import say_missing_scores
     from komadori.linear.nnue import Learner, Settings, bytes_needed, check_init_from
     from komadori.linear.weights_file import WeightsError
 
@@ -101,6 +102,7 @@ def command(
         )
     else:
         train, test = load_split(terminal, data, test_fraction, test_limit, settings.seed)
+    say_missing_scores(test.score_cp, settings.teacher_weight, "--lambda 0")
     held = min(window or len(train), len(train))
     terminal.print(f"memory: {megabytes(bytes_needed(settings, held))}")
     try:

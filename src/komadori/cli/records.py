@@ -75,6 +75,7 @@ class Output:
         self.path = path
         self.plies = 0
         self.left_out: Counter[str] = Counter()
+        self.without_score = 0
         self.writer: GameWriter | SampleWriter
         if format.holds_games:
             self.writer = GameWriter(path, format.name, encoding=encoding)
@@ -106,6 +107,8 @@ class Output:
             inputs.skip(item, str(error))
             return
         self.plies += len(item)
+        if self.format.needs_scores:
+            self.without_score += int((item.scores_cp == NO_SCORE).sum())
 
     @property
     def is_empty(self) -> bool:
@@ -170,6 +173,9 @@ def _writing(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
                 if (number := output.left_out[field])
             )
             say(f"{lost} left out: {output.format.name} has none", err=True)
+        if output.without_score:
+            plies = counted(output.without_score, "ply has", "plies have")
+            say(f"{plies} no score: {output.format.name} stores 0", err=True)
         replaced = output.writer.replaced if isinstance(output.writer, GameWriter) else 0
         if replaced:
             say(f"{counted(replaced, 'character')} written as ?: not in Shift-JIS", err=True)

@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from komadori import records
-from komadori.cli.console import say_skipped
+from komadori.cli.console import say, say_skipped
 from komadori.records.selection import match_files
 
 if TYPE_CHECKING:
     from komadori.training import Part
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: More positions with the score 0 than this fraction aren't all draws.
+_MANY_WITHOUT_SCORES = 0.5
 
 
 def load_samples(patterns: Iterable[str], cache: str = "") -> records.Samples:
@@ -48,6 +53,23 @@ def load_visits(patterns: Iterable[str], cache: str = "") -> Part:
 def _report_skipped(samples: records.Samples) -> None:
     for skipped in samples.skipped:
         say_skipped(skipped)
+
+
+def say_missing_scores(scores_cp: NDArray[np.int16], weight: float, remedy: str) -> None:
+    """Say that most of the scores are 0, as formats store it for positions without one, if the
+    loss gives scores a weight.
+
+    scores_cp: [N], of the data or a part of it.
+    """
+    if not weight or not len(scores_cp):
+        return
+    without = 1 - np.count_nonzero(scores_cp) / len(scores_cp)
+    if without > _MANY_WITHOUT_SCORES:
+        say(
+            f"{100 * without:.0f} % of the positions have the score 0, as those without a score "
+            f"do; {remedy} learns values from the results alone",
+            err=True,
+        )
 
 
 def sources_argument() -> Callable[[F], F]:

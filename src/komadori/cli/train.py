@@ -74,7 +74,12 @@ def command(
     again = shlex.join(["komadori", "train", *words, "-o", str(folder), "--resume"])
     hint_of_run(lambda: newest_checkpoint(folder) is not None, f"resume with: {again}")
     from komadori import nets, records, training
-    from komadori.cli.sample_files import find_files, load_samples, load_visits
+    from komadori.cli.sample_files import (
+        find_files,
+        load_samples,
+        load_visits,
+        say_missing_scores,
+    )
     from komadori.cli.training_display import TrainingBar, metrics_table
     from komadori.lab import experiment
     from komadori.lab.size import LabError, Size
@@ -131,6 +136,11 @@ def command(
             load = load_visits if needs_visits else load_samples
             samples = load(train_files, files.cache)
         test_samples = load_samples(test_files, files.cache) if test_files else None
+        scored = test_samples if isinstance(samples, training.Files) else samples
+        if scored is not None and is_first:
+            columns = scored.samples if isinstance(scored, training.Part) else scored
+            weight = settings.loss.value_lambda
+            say_missing_scores(columns.score_cp, weight, "--set loss.value_lambda=0")
         with TrainingBar(console(quiet=not is_first)) as bar, interrupt_sets(stop):
             result = training.train(
                 settings,

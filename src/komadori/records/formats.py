@@ -54,6 +54,7 @@ class Format:
     read   yields the games of a file's content in chunks
     write  one game as bytes; raises RecordError or RulesError if the format can't represent it
     lacks  the fields of `Game` that the format has no place for
+    needs_scores  each position has a score; 0 is stored for those without one
     """
 
     name: str
@@ -63,6 +64,7 @@ class Format:
     write: Callable[[Game, str], bytes] | None = None
     between: bytes = b""
     lacks: frozenset[str] = frozenset()
+    needs_scores: bool = False
 
     @property
     def holds_games(self) -> bool:
@@ -310,11 +312,19 @@ _ALL = (
         _read_core(_core.read_hcpe3),
         _write_hcpe3,
         lacks=_TEXTS | {"times_ms"},
+        needs_scores=True,
     ),
-    Format("hcpe", (".hcpe",), "positions: Apery's and dlshogi's 38 bytes"),
-    Format("hcpe2", (".hcpe2",), "positions: hcpe with the kind of result"),
-    Format("apery", (".apery",), "positions: newer Apery's 42 bytes, with plies"),
-    Format("psv", (".psv", ".bin"), "positions: YaneuraOu's PackedSfenValue, 40 bytes"),
+    Format("hcpe", (".hcpe",), "positions: Apery's and dlshogi's 38 bytes", needs_scores=True),
+    Format("hcpe2", (".hcpe2",), "positions: hcpe with the kind of result", needs_scores=True),
+    Format(
+        "apery", (".apery",), "positions: newer Apery's 42 bytes, with plies", needs_scores=True
+    ),
+    Format(
+        "psv",
+        (".psv", ".bin"),
+        "positions: YaneuraOu's PackedSfenValue, 40 bytes",
+        needs_scores=True,
+    ),
 )
 FORMATS = {format.name: format for format in _ALL}
 
