@@ -496,6 +496,16 @@ def test_a_format_says_what_it_lacks(name: str, lost: str, tmp_path: Path) -> No
         assert kept[field] == expected[field], field
 
 
+def test_lines_without_a_score_are_counted_as_left_out_of_csa(tmp_path: Path) -> None:
+    game = Game.from_usi(["7g7f", "3c3d"], scores_cp=[None, 20])
+    game.pvs = {1: "3c3d 2g2f", 2: "2g2f 8c8d"}
+    write_games(tmp_path / "a.kif", [game])
+    lost = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.csa")
+    assert lost.stderr == "1 principal variation without a score left out: csa has none\n"
+    [kept] = read_games(tmp_path / "b.csa")
+    assert kept.pvs == {2: "2g2f 8c8d"}
+
+
 def test_what_a_conversion_leaves_out_is_said_in_one_line(tmp_path: Path) -> None:
     game = Game.from_usi(["7g7f", "3c3d"], times_ms=[1000, 2000], headers={"event": "An event"})
     game.comments = {1: "a", 2: "b"}

@@ -1485,6 +1485,16 @@ def test_empty_lines_and_stars_of_comments_survive(tmp_path: Path, suffix: str) 
     assert write_and_read(tmp_path / f"a.{suffix}", [game]) == [game]
 
 
+@pytest.mark.parametrize("line", ["* 12", "*  -3.5 lead", "* +7 moves", "* 2手前が疑問"])
+def test_a_comment_written_to_csa_never_becomes_a_score(tmp_path: Path, line: str) -> None:
+    """`'** 12` after a move is floodgate's score."""
+    game = Game.from_usi(["7g7f", "3c3d"], scores_cp=[None, 50], winner=Winner.WHITE)
+    game.comments = {1: f"above\n{line}", 2: line}
+    [read] = write_and_read(tmp_path / "a.csa", [game])
+    assert read.scores_cp.tolist() == [NO_SCORE, 50]
+    assert read.comments == {1: f"above\n {line}", 2: f" {line}"}
+
+
 @pytest.mark.parametrize("name", ["先手", "下手", "棋戦", "開始日時", "持ち時間", "戦型"])
 def test_headers_of_csa_with_a_name_of_jkf_replace_none(tmp_path: Path, name: str) -> None:
     """`$先手` isn't the player; in JKF, as in KIF, its name gets a `_`."""

@@ -48,6 +48,14 @@ std::string one_line(string_view text) {
     return out;
 }
 
+// Whether `'*` and a comment's line would be read as an evaluation, `'** cp`.
+bool is_evaluation(string_view line) {
+    if (!line.starts_with("* ")) return false;
+    line.remove_prefix(std::min(line.find_first_not_of(" \t", 1), line.size()));
+    if (line.starts_with('+') || line.starts_with('-')) line.remove_prefix(1);
+    return !line.empty() && line[0] >= '0' && line[0] <= '9';
+}
+
 class CsaWriter {
   public:
     CsaWriter(const GameTable& table, std::size_t game, std::string& out)
@@ -115,7 +123,9 @@ class CsaWriter {
             string_view rest = text->text;
             while (true) {
                 const std::size_t newline = std::min(rest.find('\n'), rest.size());
-                out_.append("'*").append(one_line(rest.substr(0, newline))) += '\n';
+                const string_view line = rest.substr(0, newline);
+                out_ += ply > 0 && is_evaluation(line) ? "'* " : "'*";
+                out_ += one_line(line) + '\n';
                 if (newline == rest.size()) break;
                 rest.remove_prefix(newline + 1);
             }

@@ -135,6 +135,12 @@ _NOUNS = {
 }
 
 
+def _nouns(field: str, format: Format) -> tuple[str, ...]:
+    if field == "pvs" and format.lines_need_scores:
+        return "principal variation without a score", "principal variations without a score"
+    return _NOUNS[field]
+
+
 def _format_of(path: Path, name: str | None) -> Format:
     if name:
         return find_format(name)
@@ -168,8 +174,8 @@ def _writing(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
         say(output.summary(), err=to_stderr)
         if output.left_out.total():
             lost = ", ".join(
-                counted(number, *nouns)
-                for field, nouns in _NOUNS.items()
+                counted(number, *_nouns(field, output.format))
+                for field in _NOUNS
                 if (number := output.left_out[field])
             )
             say(f"{lost} left out: {output.format.name} has none", err=True)

@@ -55,6 +55,7 @@ class Format:
     write  one game as bytes; raises RecordError or RulesError if the format can't represent it
     lacks  the fields of `Game` that the format has no place for
     needs_scores  each position has a score; 0 is stored for those without one
+    lines_need_scores  it has a place for a principal variation beside a move's score only
     """
 
     name: str
@@ -65,6 +66,7 @@ class Format:
     between: bytes = b""
     lacks: frozenset[str] = frozenset()
     needs_scores: bool = False
+    lines_need_scores: bool = False
 
     @property
     def holds_games(self) -> bool:
@@ -77,6 +79,9 @@ class Format:
         lines = [game, *game.all_variations()]
         counts = Counter(variations=len(lines) - 1 if "variations" in self.lacks else 0)
         for line in lines:
+            if self.lines_need_scores:
+                scored = np.flatnonzero(line.scores_cp != NO_SCORE) + 1
+                counts["pvs"] += len(line.pvs.keys() - set(scored.tolist()))
             for field in self.lacks - {"variations"}:
                 if field == "scores_cp":
                     counts[field] += int((line.scores_cp != NO_SCORE).sum())
@@ -270,6 +275,7 @@ _ALL = (
         _write_csa,
         between=b"/\n",
         lacks=frozenset({"candidates", "bookmarks", "variations"}),
+        lines_need_scores=True,
     ),
     Format(
         "kif",
