@@ -254,16 +254,17 @@ def test_a_game_saved_with_its_record_is_exported_as_the_record_tells_it(server:
 
 
 def test_an_exported_game_has_what_only_its_record_holds(server: Server) -> None:
-    """Variations, bookmarks and the time of the resignation."""
+    """Variations, bookmarks, the players' lines and the time of the resignation."""
     record = (
         "手合割：平手\n手数----指手---------消費時間--\n"
-        "   1 ７六歩(77)   ( 0:07/00:00:07)\n&定跡\n   2 ３四歩(33)   ( 0:09/00:00:09)\n"
+        "   1 ７六歩(77)   ( 0:07/00:00:07)\n**読み筋=△３四歩(33)▲２六歩(27)\n&定跡\n   2 ３四歩(33)   ( 0:09/00:00:09)\n"
         "   3 投了         ( 0:11/00:00:18)\nまで2手で後手の勝ち\n"
         "\n変化：2手\n   2 ８四歩(83)   ( 0:03/00:00:03)\n*こう指せば\n"
     )
     (told,) = read_upload(record.encode(), "a.kif")[1]
     assert told.variations[1][0].comments
     assert told.bookmarks
+    assert told.pvs == {1: "3c3d 2g2f"}
     added = server.http.post("/api/records?keep=true", content=record.encode()).json()["games"]
     with server.page() as page:
         request = page.send("study", games=[{"game": added[0]["game"]}], nodes=1)
@@ -275,6 +276,7 @@ def test_an_exported_game_has_what_only_its_record_holds(server: Server) -> None
         (read,) = read_upload(exported, "a.kif")[1]
         assert read.variations == told.variations
         assert (read.bookmarks, read.end_time_ms) == (told.bookmarks, told.end_time_ms), options
+        assert read.pvs == told.pvs, options
 
 
 def test_openings_count_moves_and_results(server: Server) -> None:

@@ -176,7 +176,7 @@ def _add_what_only_the_record_has(entry: Entry, game: Game) -> None:
     read = recorded_game(entry.record, entry.moves)
     if read is None or read.initial_sfen != game.initial_sfen:
         return
-    game.variations, game.bookmarks = read.variations, read.bookmarks
+    game.variations, game.bookmarks, game.pvs = read.variations, read.bookmarks, read.pvs
     if read.end == game.end:
         game.end_time_ms = read.end_time_ms
 
@@ -283,11 +283,11 @@ def _library(api: APIRouter, hub: Hub) -> None:
         lang: Literal["ja", "en"] = "en",
     ) -> Response:
         entry = library.get(game)
-        exported: Game = entry.with_comments()
         analysis = load_analysis(library, game) if studied else None
+        exported: Game = entry.with_comments() if analysis is None else analysis.analysed.game
+        _add_what_only_the_record_has(entry, exported)
         if analysis is not None:
             exported = annotated(analysis.analysed, is_csa=format == "csa", language=lang)
-        _add_what_only_the_record_has(entry, exported)
         write = FORMATS[format].write
         assert write is not None
         try:
