@@ -77,6 +77,18 @@ def test_json_is_read(tmp_path) -> None:
         read_table(tmp_path / "b.json")
 
 
+@pytest.mark.parametrize("text", ["[" * 101 + "]" * 101, '{"a":' * 101 + "1" + "}" * 101])
+def test_json_too_deep_for_its_readers_is_damaged(text: str) -> None:
+    """Python parses some hundred levels more than functions that recurse over them can take."""
+    for given in (text, text.encode()):
+        with pytest.raises(ValueError, match="too deeply nested"):
+            parse_json(given)
+    inner = text[1:-1] if text[0] == "[" else text[5:-1]
+    assert parse_json(inner) == parse_json(inner.encode())
+    assert parse_json("[" + "[]," * 1000 + "{}]") == [*[[] for _ in range(1000)], {}]
+    assert len(parse_json(text, deepest=101)) == 1
+
+
 def test_nothing_else_parses_the_json_of_files() -> None:
     """`json.loads` raises RecursionError for a nested file, and returns what isn't a table."""
     own = {  # what komadori itself sends, stores in a database or ships

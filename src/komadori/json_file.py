@@ -9,6 +9,10 @@ from typing import Any
 
 from komadori.atomic import is_stream
 
+#: Levels of nested objects and arrays, more than any file of this program has. Callers recurse over
+#: what is read, several calls a level.
+DEEPEST = 100
+
 
 def dump_json(value: Any, **options: Any) -> str:
     """As `json.dumps`; NumPy's numbers, which settings may hold, are written as Python's."""
@@ -26,17 +30,35 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"no value of JSON: {type(value).__name__}")
 
 
-def parse_json(text: str | bytes | bytearray) -> Any:
-    """Parse JSON. Raises ValueError, also for text that isn't UTF-8 and for too deep a nesting."""
+def parse_json(text: str | bytes | bytearray, deepest: int = DEEPEST) -> Any:
+    """Parse JSON. Raises ValueError, also for text that isn't UTF-8 and for a nesting of more than
+    `deepest` levels."""
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except RecursionError:
         raise ValueError("too deeply nested") from None
+    if _brackets(text) > deepest and _is_deeper(value, deepest):
+        raise ValueError("too deeply nested")
+    return value
 
 
-def parse_encodable(text: str) -> Any:
+def _brackets(text: str | bytes | bytearray) -> int:
+    if isinstance(text, str):
+        return text.count("[") + text.count("{")
+    return text.count(b"[") + text.count(b"{")
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    row = [value] if isinstance(value, dict | list) else []
+    for _ in range(levels):
+        inside = (one.values() if isinstance(one, dict) else one for one in row)
+        row = [item for items in inside for item in items if isinstance(item, dict | list)]
+    return bool(row)
+
+
+def parse_encodable(text: str, deepest: int = DEEPEST) -> Any:
     """As `parse_json`; lone surrogates (`\\ud800`), which UTF-8 can't represent, become `?`."""
-    value = parse_json(text)
+    value = parse_json(text, deepest)
     try:
         return _encodable(value) if "\\ud" in text.lower() else value
     except RecursionError:

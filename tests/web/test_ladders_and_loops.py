@@ -232,6 +232,30 @@ def test_a_damaged_loop_is_listed_with_its_problem(tmp_path: Path) -> None:
     assert problems["old"]
 
 
+def test_deep_and_huge_values_of_one_file_leave_the_others_listed(tmp_path: Path) -> None:
+    deep = "[" * 900 + "]" * 900
+    make_loop(tmp_path / "sound")
+    make_loop(tmp_path / "deep")
+    path = tmp_path / "deep" / "loop.json"
+    path.write_text(path.read_text().replace("{", f'{{"unknown": {deep}, ', 1))
+    for name, entry in (
+        ("huge", '{"step": 1' + "0" * 400 + "}"),
+        ("nested", f'{{"kind": "test", "step": 2, "conditions": {{"nodes": {deep}}}}}'),
+        ("run", '{"kind": "test", "step": 3, "x": NaN}'),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "log.jsonl").write_text(entry + "\n")
+    (tmp_path / "nested" / "games.jsonl").write_text((tmp_path / "nested/log.jsonl").read_text())
+    with make_server(tmp_path) as client:
+        loops = {info["name"]: info["problem"] for info in client.get("/api/loops").json()}
+        runs = {info["name"]: info["step"] for info in client.get("/api/runs").json()}
+        matches = client.get("/api/matches").json()
+    assert (set(loops), loops["sound"]) == ({"deep", "sound"}, "")
+    assert loops["deep"]
+    assert runs.items() >= {"huge": 0, "nested": 0, "run": 3}.items()
+    assert matches == []
+
+
 def test_an_unreadable_file_of_a_loop_is_named_with_the_reason(tmp_path: Path) -> None:
     path = make_loop(tmp_path / "loop").generation(2) / "verdict.json"
     path.unlink()

@@ -257,7 +257,8 @@ def test_an_exported_game_has_what_only_its_record_holds(server: Server) -> None
     """Variations, bookmarks, the players' lines and the time of the resignation."""
     record = (
         "手合割：平手\n手数----指手---------消費時間--\n"
-        "   1 ７六歩(77)   ( 0:07/00:00:07)\n**読み筋=△３四歩(33)▲２六歩(27)\n&定跡\n   2 ３四歩(33)   ( 0:09/00:00:09)\n"
+        "   1 ７六歩(77)   ( 0:07/00:00:07)\n**読み筋=△３四歩(33)▲２六歩(27)\n&定跡\n"
+        "   2 ３四歩(33)   ( 0:09/00:00:09)\n"
         "   3 投了         ( 0:11/00:00:18)\nまで2手で後手の勝ち\n"
         "\n変化：2手\n   2 ８四歩(83)   ( 0:03/00:00:03)\n*こう指せば\n"
     )

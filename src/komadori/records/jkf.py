@@ -74,6 +74,8 @@ _RULINGS = {
     "反則": End.ILLEGAL_MOVE,
     "入玉": End.DECLARATION,
 }
+#: Levels of JSON: variations of variations have three each.
+DEEPEST_JKF = 3 * MAX_DEPTH + 100
 #: Characters before a damaged object that are cut off: Python counts their lines for each error.
 _DROPPED = 1 << 16
 #: What stands between the keys and values of JSON.
@@ -174,7 +176,7 @@ def read_game(document: str) -> tuple[Game, RecordError | None]:
     """
     readable = document.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     try:
-        return _read(parse_encodable(readable), 0)
+        return _read(parse_encodable(readable, DEEPEST_JKF), 0)
     except (ValueError, RecursionError) as error:
         raise RecordError(str(error)) from error
 

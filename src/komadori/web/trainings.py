@@ -21,6 +21,8 @@ from komadori.web.http_shapes import LogPart, MatchGame, MatchInfo, RunInfo, Ter
 ALIVE_S = 180.0
 #: Maximum entries per response.
 MAX_ENTRIES = 20_000
+#: Largest number of steps, that of JSON in browsers; a damaged file can have more.
+MAX_STEP = 1 << 53
 
 RUN_LOG = "log.jsonl"
 MATCH_LOG = "games.jsonl"
@@ -143,7 +145,7 @@ def _step(entry: dict[str, Any]) -> int:
     """
     for name in ("step", "iteration", "epoch", "chunk"):
         step = entry.get(name)
-        if isinstance(step, int | float) and math.isfinite(step):
+        if isinstance(step, int | float) and abs(step) <= MAX_STEP:
             return int(step)
     return 0
 

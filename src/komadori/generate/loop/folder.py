@@ -291,6 +291,8 @@ def _check_numbers(facts: Mapping[str, Any], *names: str) -> None:
             raise ValueError(f"{name} is {facts[name]}, at least 0 is needed")
 
 
+#: The largest number of a verdict, beyond those of real matches.
+_MAX_NUMBER = 1e9
 #: Types of a verdict's facts that aren't counts; `None` is possible for the last three.
 _KINDS = {"promoted": bool, "elo": float, "error": float, "decision": str}
 
@@ -307,4 +309,8 @@ def _verdict_of(facts: Mapping[str, Any]) -> Verdict:
         else convert(value, _KINDS.get(name, int), name)
         for name, value in facts.items()
     }
+    for name, value in values.items():
+        is_number = isinstance(value, int | float)
+        if is_number and (abs(value) > _MAX_NUMBER or (value < 0 and name != "elo")):
+            raise ValueError(f"{name} is out of range")
     return Verdict(**values)
