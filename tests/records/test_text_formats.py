@@ -1313,6 +1313,20 @@ def test_variations_keep_a_winner_that_no_word_tells(tmp_path: Path, suffix: str
     assert read_games(tmp_path / f"a.{suffix}")[0].variations == {0: [line]}
 
 
+@pytest.mark.parametrize(("deep", "kept"), [(100, 100), (200, 100)])
+def test_forks_nested_too_deep_cost_no_game(tmp_path: Path, deep: int, kept: int) -> None:
+    move = {"from": {"x": 7, "y": 7}, "to": {"x": 7, "y": 6}, "piece": "FU", "color": 0}
+    entry: dict[str, object] = {"move": move}
+    for _ in range(deep):
+        entry = {"move": move, "forks": [[entry]]}
+    (tmp_path / "a.jkf").write_text(json.dumps({"header": {}, "moves": [{}, entry]}))
+    games = read_games(tmp_path / "a.jkf")
+    assert [len(list(game.all_variations())) for game in games] == [kept]
+    assert ["nested more than 100 deep" in one.reason for one in games.skipped] == [True] * (
+        deep > kept
+    )
+
+
 @pytest.mark.parametrize("junk", [5, "x", {"a": 1}, True])
 def test_forks_that_are_no_list_cost_no_game(tmp_path: Path, junk: object) -> None:
     document = json.loads(_jkf(random_game(3, plies=9), tmp_path))

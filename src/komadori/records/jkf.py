@@ -74,8 +74,9 @@ _RULINGS = {
     "反則": End.ILLEGAL_MOVE,
     "入玉": End.DECLARATION,
 }
-#: Levels of JSON: variations of variations have three each.
-DEEPEST_JKF = 3 * MAX_DEPTH + 100
+#: Levels of JSON read: variations of variations, of which those beyond MAX_DEPTH are left out, have
+#: three each.
+DEEPEST_JKF = 10_000
 #: Characters before a damaged object that are cut off: Python counts their lines for each error.
 _DROPPED = 1 << 16
 #: What stands between the keys and values of JSON.
