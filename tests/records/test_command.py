@@ -515,6 +515,20 @@ def test_what_a_conversion_leaves_out_is_said_in_one_line(tmp_path: Path) -> Non
     assert lost.stderr == "1 header, 2 comments, 2 times left out: usi has none\n"
 
 
+def test_a_result_that_a_format_has_no_word_for_is_said(tmp_path: Path) -> None:
+    """Training takes no game without a result, and this one was left out without a word."""
+    games = [Game.from_usi(["7g7f", "3c3d"], winner=Winner.WHITE, end=end) for end in End]
+    write_games(tmp_path / "a.kif", games)
+    written = read_games(tmp_path / "a.kif")
+    lost = run("convert", tmp_path / "a.kif", "-o", tmp_path / "b.usi")
+    read = read_games(tmp_path / "b.usi")
+    unsaid = sum(game.winner == Winner.UNKNOWN for game in read)
+    assert 1 < unsaid < len(games)
+    assert lost.stderr == f"{unsaid} results left out: usi has no word for their ends\n"
+    for was, now in zip(written, read, strict=True):
+        assert (was.winner != now.winner) == find_format("usi").lost(was)["winner"]
+
+
 def test_analysed_copies_in_a_folder_are_not_counted_again(tmp_path: Path) -> None:
     game = random_game(1, plies=4)
     for name in ("a.csa", "a.analysed.csa", "b.csa.xz", "b.csa.analysed.csa", "c.analysed.kif"):

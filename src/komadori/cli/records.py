@@ -172,13 +172,17 @@ def _writing(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
     to_stderr = any(is_stream(output.path) for output in outputs)
     for output in outputs:
         say(output.summary(), err=to_stderr)
-        if output.left_out.total():
-            lost = ", ".join(
-                counted(number, *_nouns(field, output.format))
-                for field in _NOUNS
-                if (number := output.left_out[field])
-            )
+        lost = ", ".join(
+            counted(number, *_nouns(field, output.format))
+            for field in _NOUNS
+            if (number := output.left_out[field])
+        )
+        if lost:
             say(f"{lost} left out: {output.format.name} has none", err=True)
+        if results := output.left_out["winner"]:
+            whose = "its end" if results == 1 else "their ends"
+            what = counted(results, "result")
+            say(f"{what} left out: {output.format.name} has no word for {whose}", err=True)
         if output.without_score:
             plies = counted(output.without_score, "ply has", "plies have")
             say(f"{plies} no score: {output.format.name} stores 0", err=True)

@@ -56,6 +56,7 @@ class Format:
     lacks  the fields of `Game` that the format has no place for
     needs_scores  each position has a score; 0 is stored for those without one
     lines_need_scores  it has a place for a principal variation beside a move's score only
+    keeps_winner  whether a game read back has the same winner; None: any that can be written
     """
 
     name: str
@@ -67,6 +68,7 @@ class Format:
     lacks: frozenset[str] = frozenset()
     needs_scores: bool = False
     lines_need_scores: bool = False
+    keeps_winner: Callable[[Game], bool] | None = None
 
     @property
     def holds_games(self) -> bool:
@@ -75,7 +77,8 @@ class Format:
 
     def lost(self, game: Game) -> Counter[str]:
         """Count, by field of `Game`, what the format has no place for: texts, variations, plies
-        with a score, a time or candidates; those of variations included."""
+        with a score, a time or candidates, those of variations included; a `winner` whose end
+        the format has no word for."""
         lines = [game, *game.all_variations()]
         counts = Counter(variations=len(lines) - 1 if "variations" in self.lacks else 0)
         for line in lines:
@@ -93,6 +96,8 @@ class Format:
                         counts[field] += int(line.candidates.count.astype(bool).sum())
                 else:
                     counts[field] += len(getattr(line, field))
+        if self.keeps_winner is not None and not self.keeps_winner(game):
+            counts["winner"] = 1
         return +counts
 
     def __reduce__(self) -> tuple[Callable[[str], Format], tuple[str]]:
@@ -310,6 +315,7 @@ _ALL = (
         _read_usi,
         _write_text(lambda game: usi.write_usi(game) + "\n"),
         lacks=_TEXTS | {"scores_cp", "times_ms", "candidates"},
+        keeps_winner=usi.keeps_winner,
     ),
     Format(
         "hcpe3",

@@ -63,6 +63,24 @@ def read_sound_part(line: str) -> tuple[Game, RecordError | None]:
     return game, None
 
 
+def keeps_winner(game: Game) -> bool:
+    """Whether the written line tells who won: by a word for the end, or by a checkmate."""
+    turn = (game.first_turn + len(game)) % 2
+    return (
+        game.winner == Winner.UNKNOWN
+        or _word(game, turn) is not None
+        or _is_mated(game, game.final_board())
+    )
+
+
+def _word(game: Game, turn: int) -> str | None:
+    return word_of(USI_WORDS, game.winner, game.end, turn)
+
+
+def _is_mated(game: Game, board: Board) -> bool:
+    return game.end in (End.MATE, End.UNKNOWN) and board.is_checkmate()
+
+
 def write_usi(game: Game) -> str:
     """Write a game as a line; an end without a word is left out. Raises RulesError."""
     board = Board(game.initial_sfen)
@@ -72,8 +90,7 @@ def write_usi(game: Game) -> str:
         move = board.move_from_move16(int(move16))
         moves.append(move.usi())
         board.push(move)
-    mated = board.is_checkmate() and game.end in (End.MATE, End.UNKNOWN)
-    word = None if mated else word_of(USI_WORDS, game.winner, game.end, board.turn)
+    word = None if _is_mated(game, board) else _word(game, board.turn)
     if word is None and game.winner == Winner.UNKNOWN and game.end != End.UNKNOWN:
         word = "interrupt"
     parts = ["position", start]
