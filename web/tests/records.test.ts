@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { csaLine, decode, readGames, readSoundGames, writeGame, type Format } from '../src/shogi/records';
+import { ja } from '../src/i18n/ja';
+import { HANDICAPS } from '../src/shogi/handicaps';
 import { START } from '../src/shogi/position';
 import { GameTree } from '../src/shogi/tree';
 
@@ -31,6 +33,21 @@ describe('records', () => {
     const bytes = Buffer.from(text, 'utf16le');
     const data = new Uint8Array([...mark, ...(encoding === 'utf-16be' ? bytes.swap16() : bytes)]);
     expect(usis(readGames(decode(data.buffer))[0])).toEqual(expected);
+  });
+
+  test.each(HANDICAPS)('KIF and KI2 of $key', ({ key, sfen }) => {
+    // The names that komadori.rules writes.
+    const name = ja[key];
+    for (const move of ['   1 ５二玉(51)', '△５二玉']) {
+      const [game] = readGames(`手合割：${name}　\n下手：A\n上手：B\n${move}\n`);
+      expect(game).toMatchObject({ initialSfen: sfen, headers: { black: 'A', white: 'B' } });
+      expect(usis(game)).toEqual(['5a5b']);
+      expect(readGames(writeGame(game, 'kif'))[0].initialSfen).toBe(sfen);
+    }
+  });
+
+  test.each(['   1 ７六歩(77)', '   1 ５二玉(51)', ''])('an unknown handicap is no even game: %j', move => {
+    expect(() => readGames(`手合割：トンボ\n先手：A\n${move}\n`)).toThrow('トンボ');
   });
 
   test('variations and comments, in Shift-JIS too', () => {

@@ -105,6 +105,7 @@ export const en = {
   'open.illegalMove': 'illegal move at ply {ply}',
   'open.invalid': 'not a valid {format} record',
   'open.invalidPart': 'not valid {format}: {part}',
+  'open.unknownHandicap': 'unknown handicap {name}',
   'open.noRecord': 'no record and no position in it',
 
   setup: 'Set up',

@@ -107,6 +107,7 @@ export const ja: Record<keyof typeof en, string> = {
   'open.illegalMove': '{ply}手目が反則手です',
   'open.invalid': '{format}形式として正しくありません',
   'open.invalidPart': '{format}形式として正しくありません（{part}）',
+  'open.unknownHandicap': '手合割「{name}」には対応していません',
   'open.noRecord': '棋譜も局面も見つかりません',
 
   setup: '局面編集',

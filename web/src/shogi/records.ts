@@ -4,6 +4,7 @@
 import {
   anySpecialMove,
   detectRecordFormat,
+  exportBOD,
   exportCSA,
   exportJKFString,
   exportKI2,
@@ -27,7 +28,7 @@ import {
 } from 'tsshogi';
 import { rulingOf } from '../analyse/words';
 import { t } from '../i18n';
-import { isHandicap } from './handicaps';
+import { HANDICAPS, isHandicap } from './handicaps';
 import { hasTooMany, START } from './position';
 import { withScoresOfCsa, withScoresOfKif } from './scores';
 import { GameTree, ownComment, type Ending, type Headers, type Node, type Result } from './tree';
@@ -83,7 +84,7 @@ const withLineFeeds = (text: string): string => (text.includes('\n') ? text : te
 function readPart(text: string, skipped: string[]): GameTree {
   const format = detectRecordFormat(text);
   const isKif = format === RecordFormatType.KIF;
-  const part = isKif ? plainMoves(plainHands(text)) : format === RecordFormatType.KI2 ? plainHands(text) : text;
+  const part = isKif ? plainMoves(plainStart(text)) : format === RecordFormatType.KI2 ? plainStart(text) : text;
   if (format === RecordFormatType.CSA) checkCsaMoves(part);
   if (isKif) checkKifMoves(part);
   const record = isKif ? readKif(endingMain(part), skipped) : readOne(part, format);
@@ -236,6 +237,31 @@ const plainHands = (text: string): string =>
       return (number < 10 ? '' : '十') + (number % 10 ? KANJI[number % 10] : '');
     }),
   );
+
+/** The handicaps that tsshogi takes for an even game, as it does names that it doesn't know. */
+const FURTHER_HANDICAPS: ReadonlyMap<string, string> = new Map([
+  ['三枚落ち', 'handicap.three-piece'],
+  ['五枚落ち', 'handicap.five-piece'],
+  ['左五枚落ち', 'handicap.left-five-piece'],
+  ['左七枚落ち', 'handicap.left-seven-piece'],
+  ['右七枚落ち', 'handicap.right-seven-piece'],
+]);
+
+/** The names that it knows. */
+const USUAL_STARTS = new Set('平手 香落ち 右香落ち 角落ち 飛車落ち 飛香落ち 二枚落ち 四枚落ち 六枚落ち 八枚落ち 十枚落ち その他'.split(' '));
+
+/** Writes the start position as tsshogi reads it. Throws RecordError for the name of a handicap that isn't known. */
+function plainStart(text: string): string {
+  if (/^\|/m.test(text)) return plainHands(text); // the diagram says it
+  return text.replace(/^手合割[：:](.*)/m, (line, value: string) => {
+    const name = value.trim();
+    if (!name || USUAL_STARTS.has(name)) return line;
+    const handicap = HANDICAPS.find(({ key }) => key === FURTHER_HANDICAPS.get(name));
+    const position = handicap && RecordPosition.newBySFEN(handicap.sfen);
+    if (!position) throw new RecordError(t('open.unknownHandicap', { name: name.slice(0, 16) }));
+    return exportBOD(new GameRecord(position), { returnCode: '\n' }).replace(/^手数.*\n?/m, '').trimEnd();
+  });
+}
 
 /** Reads KIF without the variations that can't be read, and those that begin within them. */
 function readKif(text: string, skipped: string[]): GameRecord | Error {
