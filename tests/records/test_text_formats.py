@@ -1626,3 +1626,19 @@ def test_kif_typed_by_hand_may_have_other_widths(tmp_path: Path) -> None:
     assert game.usi_moves() == ["7g7f", "3c3d"]
     assert game.comments == {1: "先手:（７７）", 2: "先手:x"}
     assert game.times_ms.tolist()[1] == 1000
+
+
+@pytest.mark.parametrize("winner", [Winner.BLACK, Winner.WHITE])
+def test_an_adjudicated_win_is_no_win_by_default_after_moves(
+    tmp_path: Path, winner: Winner
+) -> None:
+    """不戦勝 says that the other side did not play."""
+    path = tmp_path / "a.kif"
+    for plies in range(3):
+        game = Game.from_usi(["7g7f", "3c3d"][:plies], winner=winner, end=End.ADJUDICATION)
+        write_games(path, [game])
+        text = path.read_text(encoding="utf-8")
+        assert ("不戦" in text) == (plies == 0)
+        assert ("中断" in text) == (plies > 0)
+        (read,) = read_games(path)
+        assert (read.winner, read.end) == (winner, End.ADJUDICATION)

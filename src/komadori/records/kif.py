@@ -615,7 +615,9 @@ def _kif_lines(
         lines += _written_comments(game, ply)
     word = word_of(KIF_WORDS, game.winner, game.end, board.turn)
     has_result = main
-    if word is None and game.winner != Winner.UNKNOWN:
+    # 不戦勝 is a win without a move of the other side.
+    is_ruled = game.end == End.ADJUDICATION and game.winner in (Winner.BLACK, Winner.WHITE)
+    if (word is None and game.winner != Winner.UNKNOWN) or (is_ruled and before + len(game)):
         word, has_result = "中断", True
     if word is not None:
         text = f"{before + len(game) + 1:4} {word}"
