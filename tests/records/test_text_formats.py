@@ -1642,3 +1642,30 @@ def test_an_adjudicated_win_is_no_win_by_default_after_moves(
         assert ("中断" in text) == (plies > 0)
         (read,) = read_games(path)
         assert (read.winner, read.end) == (winner, End.ADJUDICATION)
+
+
+@pytest.mark.parametrize(
+    ("preset", "name"),
+    [
+        ("HIRATE", "even"),
+        ("KY", "lance"),
+        ("KY_R", "right-lance"),
+        ("KA", "bishop"),
+        ("HI", "rook"),
+        ("HIKY", "rook-lance"),
+        ("2", "two-piece"),
+        ("3", "three-piece"),
+        ("4", "four-piece"),
+        ("5", "five-piece"),
+        ("5_L", "left-five-piece"),
+        ("6", "six-piece"),
+        ("7_L", "left-seven-piece"),
+        ("7_R", "right-seven-piece"),
+        ("8", "eight-piece"),
+        ("10", "ten-piece"),
+    ],
+)
+def test_every_preset_of_jkf(preset: str, name: str) -> None:
+    document = {"header": {}, "initial": {"preset": preset}, "moves": [{}, {"special": "CHUDAN"}]}
+    game, fault = jkf.read_game(json.dumps(document))
+    assert (game.initial_sfen, fault) == (HANDICAPS[name].sfen, None)

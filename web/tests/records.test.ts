@@ -46,6 +46,17 @@ describe('records', () => {
     }
   });
 
+  test.each([['3', 'three-piece'], ['5', 'five-piece'], ['5_L', 'left-five-piece'], ['7_L', 'left-seven-piece'], ['7_R', 'right-seven-piece']])(
+    'JKF of preset %s with a variation',
+    (preset, name) => {
+      const move = (x: number) => ({ move: { from: { x: 5, y: 1 }, to: { x, y: 2 }, color: 1, piece: 'OU' } });
+      const moves = [{}, { ...move(5), forks: [[move(4)]] }];
+      const [game] = readGames(JSON.stringify({ header: {}, initial: { preset }, moves }));
+      expect(game.initialSfen).toBe(HANDICAPS.find(({ key }) => key === `handicap.${name}`)!.sfen);
+      expect(game.root.children.map(n => n.usi)).toEqual(['5a5b', '5a4b']);
+    },
+  );
+
   test.each(['   1 ７六歩(77)', '   1 ５二玉(51)', ''])('an unknown handicap is no even game: %j', move => {
     expect(() => readGames(`手合割：トンボ\n先手：A\n${move}\n`)).toThrow('トンボ');
   });

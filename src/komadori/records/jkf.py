@@ -26,7 +26,7 @@ from komadori.records.kif import (
     score_lines,
 )
 from komadori.records.text import add_header, encodable, take_scores, takes_line
-from komadori.rules import Board, Move
+from komadori.rules import HANDICAPS, Board, Move
 from komadori.wording import counted
 
 __all__ = ["documents", "read_game", "write_jkf"]
@@ -190,6 +190,8 @@ def _read(
     if isinstance(initial, dict) and initial.get("preset") == "OTHER" and "data" not in initial:
         raise RecordError("the initial position is OTHER, without its data")  # not the usual one
     written = {key: value for key, value in written.items() if value is not None}
+    if isinstance(initial, dict) and (handicap := _OWN_PRESETS.get(str(initial.get("preset")))):
+        written["initial"] = _initial(HANDICAPS[handicap].sfen)
     written["moves"] = list(_with_own_ends(written["moves"]))
     record, read, fault = _record_of(written)
     entries = written["moves"][:read]
@@ -309,6 +311,10 @@ def _numbered(entries: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, An
     for entry in entries[1:]:
         yield moves, entry
         moves += "move" in entry
+
+
+#: Presets of JKF that rsshogi doesn't know, with the names of their handicaps.
+_OWN_PRESETS = {"7_L": "left-seven-piece", "7_R": "right-seven-piece"}
 
 
 def _initial(sfen: str) -> Any:

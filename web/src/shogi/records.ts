@@ -6,6 +6,7 @@ import {
   detectRecordFormat,
   exportBOD,
   exportCSA,
+  exportJKF,
   exportJKFString,
   exportKI2,
   exportKIF,
@@ -239,13 +240,21 @@ const plainHands = (text: string): string =>
   );
 
 /** The handicaps that tsshogi takes for an even game, as it does names that it doesn't know. */
-const FURTHER_HANDICAPS: ReadonlyMap<string, string> = new Map([
-  ['三枚落ち', 'handicap.three-piece'],
-  ['五枚落ち', 'handicap.five-piece'],
-  ['左五枚落ち', 'handicap.left-five-piece'],
-  ['左七枚落ち', 'handicap.left-seven-piece'],
-  ['右七枚落ち', 'handicap.right-seven-piece'],
-]);
+const FURTHER_HANDICAPS: readonly (readonly [kif: string, jkf: string, key: string])[] = [
+  ['三枚落ち', '3', 'handicap.three-piece'],
+  ['五枚落ち', '5', 'handicap.five-piece'],
+  ['左五枚落ち', '5_L', 'handicap.left-five-piece'],
+  ['左七枚落ち', '7_L', 'handicap.left-seven-piece'],
+  ['右七枚落ち', '7_R', 'handicap.right-seven-piece'],
+];
+
+/** A record without moves from one of them. */
+function furtherHandicap(name: string): GameRecord | undefined {
+  const row = FURTHER_HANDICAPS.find(([kif, jkf]) => name === kif || name === jkf);
+  const handicap = row && HANDICAPS.find(({ key }) => key === row[2]);
+  const position = handicap && RecordPosition.newBySFEN(handicap.sfen);
+  return position ? new GameRecord(position) : undefined;
+}
 
 /** The names that it knows. */
 const USUAL_STARTS = new Set('平手 香落ち 右香落ち 角落ち 飛車落ち 飛香落ち 二枚落ち 四枚落ち 六枚落ち 八枚落ち 十枚落ち その他'.split(' '));
@@ -256,12 +265,18 @@ function plainStart(text: string): string {
   return text.replace(/^手合割[：:](.*)/m, (line, value: string) => {
     const name = value.trim();
     if (!name || USUAL_STARTS.has(name)) return line;
-    const handicap = HANDICAPS.find(({ key }) => key === FURTHER_HANDICAPS.get(name));
-    const position = handicap && RecordPosition.newBySFEN(handicap.sfen);
-    if (!position) throw new RecordError(t('open.unknownHandicap', { name: name.slice(0, 16) }));
-    return exportBOD(new GameRecord(position), { returnCode: '\n' }).replace(/^手数.*\n?/m, '').trimEnd();
+    const start = furtherHandicap(name);
+    if (!start) throw new RecordError(t('open.unknownHandicap', { name: name.slice(0, 16) }));
+    return exportBOD(start, { returnCode: '\n' }).replace(/^手数.*\n?/m, '').trimEnd();
   });
 }
+
+/** Writes the preset of JKF as tsshogi reads it: it refuses these handicaps. */
+const plainPreset = (text: string): string =>
+  text.replace(/"initial"\s*:\s*\{\s*"preset"\s*:\s*"(\w{1,3})"\s*\}/, (initial, name: string) => {
+    const start = furtherHandicap(name);
+    return start ? `"initial":${JSON.stringify(exportJKF(start).initial)}` : initial;
+  });
 
 /** Reads KIF without the variations that can't be read, and those that begin within them. */
 function readKif(text: string, skipped: string[]): GameRecord | Error {
@@ -316,7 +331,7 @@ function readOne(text: string, format: RecordFormatType): GameRecord | Error {
     case RecordFormatType.CSA:
       return withEvent(importCSA(namingWinner(text.replace(/[\u2028\u2029]/g, ' ')))); // tsshogi would skip the line
     case RecordFormatType.JKF:
-      return importJKFString(namingWinner(text));
+      return importJKFString(namingWinner(plainPreset(text)));
     case RecordFormatType.SFEN: {
       const position = RecordPosition.newBySFEN(text.replace(/^(position\s+)?sfen\s+/, ''));
       return position ? new GameRecord(position) : new Error(`Invalid SFEN: ${text}`);
