@@ -54,6 +54,13 @@ def reason_of(error: Exception) -> str:
     return on_one_line(f"{name}{error.strerror}")
 
 
+def device_reason(error: Exception) -> str:
+    """Describe in one short line why PyTorch can't use a device."""
+    if isinstance(error, NotImplementedError | ImportError):  # lists every backend, or a module
+        return "this build of PyTorch doesn't support it"
+    return on_one_line(str(error).splitlines()[0]) if str(error) else type(error).__name__
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Format a number with its noun: `1 game`, `2,000 games`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

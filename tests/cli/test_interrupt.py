@@ -339,6 +339,35 @@ def test_an_iteration_that_would_be_lost_anyway_does_not_keep_a_loop(tmp_path: P
     assert seconds < loop.GRACE_S - 0.5
 
 
+_STARTS = """
+import sys, time
+from komadori.cli import _group
+from komadori.generate.loop import stages
+
+def create(loop):
+    print("ready", flush=True)
+    time.sleep(60)  # as torch's import and statistics of batch norms do
+
+stages._create_first_player = create
+_group.run(["loop", "run", sys.argv[1], "-o", "loop"])
+"""
+
+
+def test_the_first_player_of_a_loop_does_not_keep_it(tmp_path: Path) -> None:
+    config = tmp_path / "loop.toml"
+    config.write_text('learner = "two-piece"\ngenerations = 1\n[games]\ngames = 2\n')
+    process = subprocess.Popen(
+        [sys.executable, "-c", _STARTS, str(config)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    status, messages, seconds = stop(process, signal.SIGINT, after=0.1)
+    assert status == 130
+    assert messages.splitlines()[-1] == "interrupted; the same command resumes (loop)"
+    assert seconds < loop.GRACE_S - 0.5
+
+
 RESUMES = "the same command resumes"
 STARTS_OVER = "nothing was saved; the same command starts over"
 #: Every command whose folder can be resumed: what it says before anything is saved, and after.

@@ -251,11 +251,20 @@ def test_errors_are_one_line(run, folder):
             (tiny, "--data", sample, "--set", "device.device=cuda:77"),
             "device.device = 'cuda:77' can't be used",
         ),
+        *(
+            (
+                1,
+                (tiny, "--data", sample, "--set", f"device.device={device}"),
+                f"device.device = '{device}' can't be used: this build of PyTorch doesn't",
+            )
+            for device in ("mps:77", "hpu", "meta")
+        ),
     ]:
         done = invoke(train, *arguments)
         assert done.exit_code == status
         assert message in done.output
         assert "Traceback" not in done.output
+        assert len(done.output.splitlines()[-1]) < 400
     done = invoke(export, folder)
     assert done.exit_code == 1
     assert "neither a model folder nor a run" in done.output

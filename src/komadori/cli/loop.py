@@ -34,7 +34,7 @@ _FOLDER = click.option(
 )
 #: Seconds for a stage to end after a signal; then it is killed.
 GRACE_S = 4.0
-#: ... and for training that loses the same work however long it is given.
+#: ... and for work that is lost however long it is given, as the creation of the first player.
 LOSSY_GRACE_S = 0.8
 _THREADS = click.option("--threads", type=THREADS, help="CPU threads. [default: all cores]")
 
@@ -111,17 +111,22 @@ def work(loop: Loop, threads: int | None, run: Callable[..., bool]) -> None:
     """Run part of a loop with a live table. Raises InterruptError after a signal."""
     from komadori.generate.loop.learners import LEARNERS
 
-    stop, stage = threading.Event(), ""
+    stop = threading.Event()
+    latest: Event | None = None
     is_lossy = not LEARNERS[loop.config.learner].saves_when_stopped
 
     def grace_s() -> float:
-        return LOSSY_GRACE_S if is_lossy and stage == "train" else GRACE_S
+        # Games report their number as they begin, after the first player was created.
+        is_starting = latest is None or (latest.stage == "games" and not latest.total)
+        is_lost = is_starting or (is_lossy and latest is not None and latest.stage == "train")
+        return LOSSY_GRACE_S if is_lost else GRACE_S
 
     with interrupt_sets(stop, grace_s), _display(console(err=True), loop) as show:
 
         def observe(event: Event) -> None:
-            nonlocal stage
-            stage = event.stage
+            nonlocal latest
+            if not event.text or latest is None or event.stage != latest.stage:  # no message
+                latest = event
             show(event)
 
         is_done = run(

@@ -14,7 +14,7 @@ from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import check_tables
 from komadori.inference.protocol import Floats, InferenceError, ModelError, check_counts
 from komadori.model_folder import find_model
-from komadori.wording import names_arguments
+from komadori.wording import device_reason, names_arguments
 
 if TYPE_CHECKING:
     import torch
@@ -55,8 +55,8 @@ def load_folder(path: Path, **options: Any) -> TorchEvaluator:
     device = options.get("device", "cpu")
     try:
         placed = network.folded().eval().to(device)
-    except (RuntimeError, AssertionError) as error:  # an unknown or missing device
-        reason = str(error).splitlines()[0]
+    except (RuntimeError, AssertionError, ImportError) as error:  # an unknown or missing device
+        reason = device_reason(error)
         raise ModelError(f"{path}: device {device!r} can't be used: {reason}") from None
     evaluator = TorchEvaluator(
         placed,

@@ -20,7 +20,7 @@ from komadori.training.memory import keep_freed_memory
 from komadori.training.targets import Targets
 from komadori.training.torchrun import local_rank
 from komadori.training.workers import Workers
-from komadori.wording import names_arguments
+from komadori.wording import device_reason, names_arguments
 
 #: A network's outputs of its inputs.
 Forward = Callable[..., tuple[Tensor, ...]]
@@ -57,9 +57,9 @@ class Compute:
                 f"device.device = {name!r}: unknown; known: auto, cpu, cuda, cuda:1, mps"
             ) from error
         try:
-            torch.empty(1, device=device)
-        except (RuntimeError, AssertionError) as error:
-            reason = str(error).splitlines()[0]
+            torch.empty(1, device=device).cpu()  # not of `meta`, which holds no values
+        except (RuntimeError, AssertionError, ImportError) as error:
+            reason = device_reason(error)
             raise ConfigError(f"device.device = {name!r} can't be used: {reason}") from error
         if config.precision == "auto":
             dtype = _best_dtype(device)
