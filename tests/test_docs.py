@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,6 +92,72 @@ def test_links_lead_somewhere() -> None:
             ):
                 broken.append(f"{page.relative_to(ROOT)}: {link}")
     assert broken == []
+
+
+def resolved(name: str) -> Any:
+    """The module or object of a dotted name; None if there is none."""
+    words = name.split(".")
+    for length in range(len(words), 0, -1):
+        try:
+            found = importlib.import_module(".".join(words[:length]))
+        except ModuleNotFoundError:
+            continue
+        for word in words[length:]:
+            found = getattr(found, word, None)
+        return found
+    return None
+
+
+def documented(page: Path) -> list[Any]:
+    """What a page of the API shows: objects, and the public names of modules."""
+    found = []
+    for name in re.findall(r"^::: (\S+)", page.read_text("utf-8"), re.MULTILINE):
+        shown = resolved(name)
+        assert shown is not None, f"{page.name}: {name}"
+        names = getattr(shown, "__all__", None) if inspect.ismodule(shown) else None
+        if names is not None:
+            found += [getattr(shown, one) for one in names]
+        elif inspect.ismodule(shown):
+            own = [value for key, value in vars(shown).items() if not key.startswith("_")]
+            found += [v for v in own if getattr(v, "__module__", None) == shown.__name__]
+        else:
+            found.append(shown)
+    return found
+
+
+def names_used(page: Path) -> set[str]:
+    """The names of komadori that a page's examples use and its text names."""
+    text = page.read_text("utf-8")
+    found = set(re.findall(r"`(komadori(?:\.\w+)+)`", text))
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        known = {}
+        nodes = list(ast.walk(ast.parse(block)))
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("komadori"):
+                known |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+        attributes = (ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute))
+        for name in attributes:
+            first, _, rest = name.partition(".")
+            if first in known and re.fullmatch(r"[\w.]+", rest):
+                found.add(f"{known[first]}.{rest}")
+        found |= set(known.values())
+    return found
+
+
+def test_the_api_shows_what_the_pages_use() -> None:
+    pytest.importorskip("torch")
+    pages = {page.stem: documented(page) for page in (DOCS / "api").glob("*.md")}
+    # The index is a table; the server of the browser interface has no Python API.
+    assert {name for name, shown in pages.items() if not shown} == {"index", "web"}
+    shown = {id(one) for page in pages.values() for one in page}
+    used = {name for page in [*DOCS.rglob("*.md"), ROOT / "README.md"] for name in names_used(page)}
+    assert len(used) > 50
+    for name in sorted(used):
+        found = resolved(name)
+        assert found is not None, name
+        if inspect.isclass(found) or inspect.isfunction(found):
+            owner = resolved(name.rpartition(".")[0])
+            assert id(found) in shown or id(owner) in shown, name
 
 
 @pytest.mark.slow
