@@ -339,6 +339,37 @@ def test_junk_without_an_end_is_not_read_to_its_end(
     assert len(found.skipped) <= 102
 
 
+_CSA = b"V2.2\nPI\n+\n+7776FU\n"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "begin", "more", "times"),
+    [
+        ("csa", b"V2.2\n", b"N+a\n", 250_000),
+        ("csa", b"V2.2\n", b"$A:b\n", 250_000),
+        ("csa", _CSA, b"'*a\n", 250_000),
+        ("csa", _CSA, b"Tx," * 100_000 + b"\n", 3),
+        ("csa", _CSA, b"'*" + b"x" * 999_997 + b"\n", 18),
+        ("csa", _CSA, b"+7968GI,-3122OU,+6879GI,-2231OU," * 40_000, 16),
+        ("kif", "   1 ７六歩(77)\n".encode(), b"*" + b"x" * 999_998 + b"\n", 18),
+    ],
+)
+def test_a_game_that_would_take_the_memory_is_cut(
+    suffix: str, begin: bytes, more: bytes, times: int, tmp_path: Path
+) -> None:
+    """Half a megabyte of .gz with such lines took ten gigabytes."""
+    path = tmp_path / f"a.{suffix}"
+    path.write_bytes(begin + more * times + b"\n" + _CSA.replace(b"+7776", b"+2726"))
+    found = read_games(path)
+    assert "a game of more than " in str(found.skipped[0])
+    moves = [game.usi_moves()[:1] for game in found]
+    if suffix == "kif":  # the rest isn't read
+        assert moves == [["7g7f"]]
+    else:
+        assert moves == [["7g7f"]] * (begin == _CSA) + [["2g2f"]]
+    assert sum(map(len, found[0].comments.values())) <= 1 << 24
+
+
 def test_a_jkf_game_too_long_for_its_reader_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a.jkf"
     write_games(path, [Game.from_usi(["7g7f", "3c3d"])])

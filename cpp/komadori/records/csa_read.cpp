@@ -17,6 +17,10 @@ using std::string_view;
 
 constexpr string_view BYTE_ORDER_MARK = "\xef\xbb\xbf";
 constexpr int MAX_LINE_MOVES = 128;  // of a `'** cp pv`; the rest is ignored
+// Of one game, as in kif.py: a small archive that unpacks to gigabytes doesn't take the memory.
+constexpr std::size_t MAX_BYTES = 1 << 24, MAX_LINES = 200'000;
+constexpr const char* TOO_MANY_BYTES = "a game of more than 16 MB";
+constexpr const char* TOO_MANY_LINES = "a game of more than 200,000 lines";
 
 // An error that makes the game a fault; `at` points into the text.
 struct BadStatement {
@@ -97,6 +101,8 @@ class CsaReader {
             begin_game(begin);
         }
         if (state_ == State::DAMAGED) return;
+        if (newline - begin_ > MAX_BYTES) return damage(line.data(), TOO_MANY_BYTES);
+        if (++lines_ > MAX_LINES) return damage(line.data(), TOO_MANY_LINES);
         try {
             read_statements(line);
         } catch (const BadStatement& bad) {
@@ -128,6 +134,7 @@ class CsaReader {
 
     void begin_game(std::size_t begin) {
         begin_ = begin;
+        lines_ = 0;
         state_ = State::HEADER;
         setup_ = Setup{};
         all_in_hand_.reset();
@@ -221,7 +228,9 @@ class CsaReader {
             const string_view statement = trimmed(line.substr(0, comma));
             line.remove_prefix(std::min(comma + 1, line.size()));
             if (statement.empty()) continue;
-            if (statement[0] == '\'') return;  // a comment after a statement
+            if (statement[0] == '\'') return;                   // a comment after a statement
+            if (table_.texts.size() - first_text_ > MAX_LINES)  // bad times become comments
+                throw BadStatement{statement.data(), TOO_MANY_LINES};
             read_statement(statement);
         }
     }
@@ -504,6 +513,7 @@ class CsaReader {
     State state_ = State::HEADER;
     bool seen_ = false;  // any statement was read
     std::size_t begin_ = 0;
+    std::size_t lines_ = 0;
     std::size_t first_ply_ = 0;
     std::size_t first_text_ = 0;
     const Setup hirate_ = Position().setup();

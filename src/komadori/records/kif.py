@@ -113,8 +113,8 @@ _RULINGS = {
 }
 
 
-#: Maximum number of lines of a game with its variations and comments, to bound memory.
-MAX_LINES = 200_000
+#: Maximum number of lines and bytes of a game with its variations and comments, to bound memory.
+MAX_LINES, MAX_BYTES = 200_000, 1 << 24
 #: Maximum depth of nested variations, to bound recursion.
 MAX_DEPTH = 100
 
@@ -144,7 +144,7 @@ def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
     A header with a half-width colon, which may be a comment between moves, begins one if a first
     move follows, or in KI2.
 
-    Raises BadLineError after a game of more than MAX_LINES lines.
+    Raises BadLineError after a game of more than MAX_LINES lines or MAX_BYTES.
     """
     game: list[Line] = []
     has_headers = has_moves = has_numbers = False
@@ -176,6 +176,9 @@ def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
         elif not _ABOVE_MOVES.match(text) and not _EDITED.match(text):
             next_game = 0
         has_headers = has_headers or text.strip()[:1] not in ("", "#", "*", "&")
+        if game and line.end - game[0].offset > MAX_BYTES:
+            yield game
+            raise BadLineError(line, f"a game of more than {MAX_BYTES >> 20} MB")
         game.append(line)
         if len(game) >= MAX_LINES:
             yield game
