@@ -55,6 +55,7 @@ def test_an_invalid_card_is_reported_in_one_line(change: dict[str, Any], tmp_pat
     with pytest.raises(ModelFileError) as caught:
         nets.load_model(tmp_path)
     assert "\n" not in str(caught.value)
+    assert "dictionary" not in str(caught.value)  # Python's own words for what isn't a table
     assert str(tmp_path) in str(caught.value)
     assert "model.safetensors" not in str(caught.value)  # of the card, not of the empty weights
 

@@ -93,7 +93,7 @@ class ModelCard:
         except ValueError as error:
             raise ModelFileError(f"{where}: {error}") from error
         try:
-            net = dict(card["net"])
+            net = dict(_of_type(card["net"], "net", dict))
             family = FAMILIES.get(net.pop("family"))
             if family is None:
                 raise ValueError(
