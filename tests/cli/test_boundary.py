@@ -114,12 +114,17 @@ def test_every_command_writes_to_out(tmp_path: Path) -> None:
                 found |= options(below)
         return found
 
-    assert not {"--output", "--run", "--folder"} & options(group)
+    earlier = {f"--{alias}": f"--{name}" for alias, name in _group._OPTION_ALIASES.items()}
+    assert not set(earlier) & options(group)
     for words, command in commands():
         for option in command.params:
             assert "--out" not in option.opts or "-o" in option.opts, words
     game = tmp_path / "a.usi"
     game.write_text("startpos moves 7g7f 3c3d\n")
+    mate = "4k4/9/4P4/9/9/9/9/9/9 b G 1"
+    for line in (("mate", mate, "--hash-mb", 1), ("records", "head", game, "--number", 1)):
+        assert run(*line).exit_code == 0
+        assert run(*(earlier.get(str(word), word) for word in line)).exit_code == 0
     for name in ("--out", "--output", "-o"):
         result = run("records", "convert", game, name, tmp_path / f"b{name}.kif")
         assert result.exit_code == 0, result.output

@@ -28,7 +28,13 @@ from komadori.wording import names_no_file, not_enough_memory
 #: Aliases of subcommands.
 ALIASES = {"analyze": "analyse"}
 #: Earlier names of options.
-_OPTION_ALIASES = {"output": "out", "run": "out", "folder": "out", "seconds": "time"}
+_OPTION_ALIASES = {
+    **dict.fromkeys(("output", "run", "folder"), "out"),
+    "seconds": "time",
+    "batch-size": "batch",
+    "hash-mb": "hash",
+    "number": "games",
+}
 #: Marks unexpected exceptions in error messages.
 BUG = "a bug in komadori"
 #: Maximum width of help texts, in characters.

@@ -44,7 +44,8 @@ class _Model(click.Path):
     help="File of games or quoted pattern; repeatable.",
 )
 @click.option(
-    "--batch-size",
+    "--batch",
+    "batch_size",
     default=1024,
     show_default=True,
     type=click.IntRange(1, 1 << 16),

@@ -91,7 +91,8 @@ def _solve_interruptibly(
 )
 @click.option("--shortest", is_flag=True, help="Find the shortest mate.")
 @click.option(
-    "--hash-mb",
+    "--hash",
+    "hash_mb",
     default=256.0,
     show_default=True,
     type=click.FloatRange(min=0.0625, max=1 << 20),
@@ -125,7 +126,7 @@ def command(
     try:
         solver = MateSolver(hash_mb)
     except (ValueError, MemoryError) as error:
-        raise click.UsageError(f"--hash-mb {hash_mb:g}: {error or 'no such memory'}") from error
+        raise click.UsageError(f"--hash {hash_mb:g}: {error or 'no such memory'}") from error
     time_ms = round(1000 * seconds_each)
     counts = dict.fromkeys(_WORDS, 0)
     refused = 0
@@ -135,7 +136,7 @@ def command(
             board = board_of(sfen)
             found = _solve_interruptibly(solver, board, nodes, plies, time_ms, shortest)
         except MemoryError as error:
-            raise click.ClickException(f"--hash-mb {hash_mb:g}: not enough memory") from error
+            raise click.ClickException(f"--hash {hash_mb:g}: not enough memory") from error
         except RulesError as error:
             refused += 1
             say(f"{number}\trefused\t{one_line(sfen)}\t{error}", err=True)

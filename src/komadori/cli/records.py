@@ -423,8 +423,9 @@ def dedupe(inputs: Inputs, output: Path, target: str | None, force: bool, by: st
 
 @command.command()
 @click.option(
-    "--number",
+    "--games",
     "-n",
+    "number",
     default=1,
     show_default=True,
     type=click.IntRange(min=1),
