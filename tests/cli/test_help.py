@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +60,16 @@ def test_help_fits_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -
         if len(line) > columns
     ]
     assert wide == []
+
+
+@pytest.mark.parametrize("columns", [60, 200])
+def test_help_takes_the_terminals_width(columns: int) -> None:
+    for words in (["match"], ["usi"]):
+        command = [sys.executable, "-m", "komadori", *words, "--help"]
+        environment = {**os.environ, "COLUMNS": str(columns)}
+        shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        widest = max(map(len, shown.stdout.splitlines()))
+        assert 0.75 * columns < widest <= columns, words
 
 
 @pytest.mark.parametrize("words", COMMANDS)

@@ -37,8 +37,6 @@ _OPTION_ALIASES = {
 }
 #: Marks unexpected exceptions in error messages.
 BUG = "a bug in komadori"
-#: Maximum width of help texts, in characters.
-_HELP_WIDTH = 100
 #: Exit status of a usage error, also of an input that doesn't exist.
 USAGE = 2
 #: Errors of the dynamic linker without enough address space.
@@ -243,9 +241,7 @@ def _flag(names: list[str], callback: Any, text: str) -> click.Option:
 
 @click.group(
     cls=_LazyGroup,
-    context_settings={
-        "max_content_width": min(shutil.get_terminal_size().columns, _HELP_WIDTH),
-    },
+    context_settings={"max_content_width": shutil.get_terminal_size().columns},
 )
 def group() -> None:
     """A deep-learning shogi laboratory and engine."""
