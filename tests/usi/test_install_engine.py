@@ -45,7 +45,7 @@ def test_a_launcher_plays_from_its_folder_without_arguments(tmp_path: Path) -> N
         assert engine.declared["NodesLimit"].default == "5"
         assert engine.think(STARTPOS, [], GoCommand(byoyomi_ms=1000), 20.0).best.move
     again = CliRunner().invoke(command, ["--player", "material", "--out", str(target)])
-    assert again.exit_code == 1
+    assert again.exit_code == 2
     assert "--force" in again.output
 
 
@@ -113,7 +113,7 @@ def test_two_engines_of_one_name_are_told_how_to_differ(
     (script,) = tmp_path.glob("komadori-model.*")
     first = script.read_bytes()
     done = CliRunner().invoke(command, ["--player", "model"])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "exists; --force replaces it, --name gives this one another name" in done.output
     assert CliRunner().invoke(command, ["--player", "model", "--name", "own"]).exit_code == 0
     assert script.read_bytes() == first

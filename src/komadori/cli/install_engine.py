@@ -96,11 +96,11 @@ def command(
     suffix = ".exe" if sys.platform == "win32" else ".sh"
     target = out or Path(f"{_name(name, model, player)}{suffix}")
     if target.is_dir():
-        raise click.ClickException(f"{target} is a folder; name a file for the launcher")
+        raise click.UsageError(f"{target} is a folder; name a file for the launcher")
     check_outputs({target: ("launcher", lambda _: True)}, read, force=force)
     if target.exists() and not force:
         another = "--out names another file" if out else "--name gives this one another name"
-        raise click.ClickException(f"{target} exists; --force replaces it, {another}")
+        raise click.UsageError(f"{target} exists; --force replaces it, {another}")
     _check_loads(player, table, target)
     write_launcher(target, arguments)
     say(f"Register this file as an engine: {os.path.realpath(target)}")
