@@ -1,10 +1,13 @@
+import importlib
 import re
+import sys
 from dataclasses import replace
 
 import pytest
 import torch
 
 from komadori import nets
+from komadori.cli._group import describe
 
 torch.set_num_threads(1)
 
@@ -63,6 +66,86 @@ def test_other_interfaces():
 def test_registered_twice_is_refused():
     with pytest.raises(ValueError, match="twice"):
         nets.register(nets.FAMILIES["resnet"])
+
+
+OUTSIDE = """
+import dataclasses
+from torch import nn
+from komadori import nets
+
+@dataclasses.dataclass(frozen=True)
+class OutsideConfig:
+    kind: str
+
+class Outside(nets.Network):
+    def __init__(self, config, interface):
+        if config.kind == "early":
+            self.layer = nn.Linear(4, 4)
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def outputs(self, *inputs):
+        return self.layer(inputs[0])
+
+class Nameless(nets.Network):
+    pass
+
+def made(config, interface):
+    kinds = {"nameless": Nameless, "module": nn.Identity}
+    return kinds[config.kind]() if config.kind in kinds else Outside(config, interface)
+
+def family(name="outside", parse=lambda name: OutsideConfig(name)):
+    return nets.Family(name, OutsideConfig, made, parse, lambda config: config.kind)
+"""
+
+
+@pytest.fixture
+def outside(tmp_path, monkeypatch):
+    """A module with a family, outside the package."""
+    (tmp_path / "outside_family.py").write_text(OUTSIDE)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("outside_family")
+    monkeypatch.setitem(nets.FAMILIES, "outside", module.family())
+    yield module
+    del sys.modules["outside_family"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("nameless", "Nameless defines no method `outputs`"),
+        ("module", "built Identity, which is no komadori.nets.Network"),
+    ],
+)
+def test_a_family_that_builds_no_network_is_refused(outside, kind, text):
+    with pytest.raises(ValueError, match=text):
+        nets.build(outside.OutsideConfig(kind))
+
+
+def test_a_network_has_the_interface_that_it_was_built_for(outside):
+    interface = nets.Interface(((62, 9, 9), (57, 9, 9)), 1134)
+    assert nets.build(outside.OutsideConfig("good"), interface).interface == interface
+
+
+def test_a_fault_in_a_family_outside_the_package_is_not_called_a_bug_of_it(outside):
+    with pytest.raises(AttributeError) as early:
+        nets.build(outside.OutsideConfig("early"))
+    network = nets.build(outside.OutsideConfig("good"))
+    with pytest.raises(RuntimeError) as shapes:
+        network(*inputs(2))
+    lines = [number for number, line in enumerate(OUTSIDE.splitlines(), 1) if "self.layer" in line]
+    for caught, line in (early, lines[0]), (shapes, lines[-1]):
+        where = f"{outside.__file__}, line {line}"
+        assert nets.registry.fault_of(caught.value) == where
+        text = describe(caught.value)
+        assert text.startswith(f"{type(caught.value).__name__}: ")
+        assert text.endswith(f" ({where}; KOMADORI_DEBUG=1 shows the traceback)")
+
+
+def test_a_fault_of_the_package_stays_one_beside_a_family_outside_it(outside):
+    with pytest.raises(TypeError) as caught:
+        nets.build("resnet1x8")(*inputs(2)[:1])
+    assert nets.registry.fault_of(caught.value) is None
 
 
 def trained(name="resnet2x8"):

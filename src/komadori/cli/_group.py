@@ -141,9 +141,11 @@ def describe(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if text and type(error).__module__.startswith("komadori."):  # the message is self-explanatory
         return text
+    registry = sys.modules.get("komadori.nets.registry")  # loading it would load torch
+    fault = None if registry is None else registry.fault_of(error)
     return (
-        f"unexpected {type(error).__name__}{': ' + text if text else ''} "
-        f"({BUG}; KOMADORI_DEBUG=1 shows the traceback)"
+        f"{'' if fault else 'unexpected '}{type(error).__name__}{': ' + text if text else ''} "
+        f"({fault or BUG}; KOMADORI_DEBUG=1 shows the traceback)"
     )
 
 

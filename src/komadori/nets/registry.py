@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from traceback import walk_tb
 from typing import Any
 
 import torch
@@ -82,7 +83,8 @@ def short_name(config: NetConfig) -> str:
 def build(net: str | NetConfig, interface: Interface = DLSHOGI) -> Network:
     """A network with initial weights from torch's global random state.
 
-    Raises UnknownNetError, ValueError for numbers that the family doesn't take.
+    Raises UnknownNetError, ValueError for numbers that the family doesn't take or a family that
+    builds no Network.
     """
     config = parse(net) if isinstance(net, str) else net
     family = family_of(config)
@@ -99,4 +101,27 @@ def build(net: str | NetConfig, interface: Interface = DLSHOGI) -> Network:
                 f"{family.short_name(config)} has {parameters:,} parameters, "
                 f"{LARGEST_PARAMETERS:,} at most"
             )
-    return family.build(config, interface)
+    network = family.build(config, interface)
+    if not isinstance(network, Network):
+        raise ValueError(f"built {type(network).__name__}, which is no komadori.nets.Network")
+    if type(network).outputs is Network.outputs:
+        raise ValueError(f"{type(network).__name__} defines no method `outputs`")
+    if not hasattr(network, "interface"):
+        network.interface = interface
+    return network
+
+
+def fault_of(error: BaseException) -> str | None:
+    """The file and line of a family outside this package that raised `error` or passed it on, None
+    if no such family did.
+    """
+    here = __name__.partition(".")[0]
+    modules = {family.config.__module__ for family in FAMILIES.values()}
+    is_called, found = False, None
+    for frame, line in walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__"))
+        if module.partition(".")[0] == here:
+            is_called = True
+        elif is_called and module in modules:  # not the program that runs the command
+            found = f"{frame.f_code.co_filename}, line {line}"
+    return found
