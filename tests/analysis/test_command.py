@@ -208,6 +208,18 @@ def test_a_folder_stands_for_the_records_below_it(tmp_path: Path) -> None:
     assert done.output == f"Error: {tmp_path / 'empty'}: no records there\n"
 
 
+def test_files_of_one_name_in_several_folders_are_told_apart(tmp_path: Path) -> None:
+    for folder in ("june", "july"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "one.kif", FIRST)
+    assert run(tmp_path).exit_code == 0
+    index = (tmp_path / "analysis-index.html").read_text("utf-8")
+    assert re.findall(r'"file":"([^"]*one\.kif)"', index) == ["july/one.kif", "june/one.kif"]
+    again = run(tmp_path)
+    for folder in ("june", "july"):
+        assert f"{tmp_path / folder / 'one.kif'}: 9 positions known" in again.output
+
+
 def test_its_own_output_is_no_input(tmp_path: Path) -> None:
     write(tmp_path / "one.csa", SECOND)
     assert run(*tmp_path.glob("*.csa")).exit_code == 0

@@ -6,6 +6,7 @@ import contextlib
 import locale
 import math
 import os
+import posixpath
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -462,7 +463,7 @@ def _search(
                 say(f"{journal.damage}; such positions are searched again", err=True)
             if journal.known:
                 known = counted(len(journal.known), "position")
-                say(f"{record.path.name}: {known} known", err=True)
+                say(f"{record.path}: {known} known", err=True)
             found |= journal.known
             for key in {key for keys in record.keys for key in keys} - journal.known.keys():
                 missing_in.setdefault(key, []).append(journal)
@@ -563,8 +564,10 @@ def _write_index(
     entries = []
     for record, games in zip(chosen, analysed, strict=True):
         path = os.path.relpath(record.page.resolve(), index.parent).replace(os.sep, "/")
+        # Files of several folders may have one name.
+        name = clean(posixpath.join(posixpath.dirname(path), record.path.name))
         # File names may not be UTF-8; links contain their bytes.
-        entries.append(IndexEntry(quote(os.fsencode(path)), clean(record.path.name), games))
+        entries.append(IndexEntry(quote(os.fsencode(path)), name, games))
     write_text(index, html_index(entries, "komadori", note, options=_page_options(settings)))
     shown = index if chosen[0].page.is_absolute() else os.path.relpath(index)
     say(_WORDS[settings.own_language].wrote.format(shown))
