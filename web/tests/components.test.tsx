@@ -277,6 +277,25 @@ test('the tree of a search is not shown in another position', async () => {
   connection.status.value = 'connecting';
 });
 
+test('before the first search the tree says so, without an error', async () => {
+  connection.epoch.value = 1;
+  connection.status.value = 'open';
+  const texts = [];
+  for (const code of ['not_possible', 'failed']) {
+    sent.length = 0;
+    const place = await mount(TreeView);
+    await vi.waitFor(() => expect(sent.at(-1)).toMatchObject({ type: 'tree', path: [] }));
+    await answer('tree', { type: 'error', code, message: 'there is no tree' });
+    await act(() => new Promise(done => setTimeout(done, 0)));
+    texts.push(place.textContent);
+  }
+  expect(texts[0]).toContain('has not visited this position');
+  expect(texts[0]).not.toContain('there is no tree');
+  expect(texts[1]).toContain('there is no tree');
+  connection.epoch.value = 0;
+  connection.status.value = 'connecting';
+});
+
 test('the engine choice offers alpha-beta and every network', async () => {
   serve({ 'api/models': [{ id: 'default', name: 'net', kind: 'file', is_default: true }] });
   connection.welcome.value = WELCOME;

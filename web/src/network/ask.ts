@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { positionText, node } from '../analyse/state';
 import { explain } from '../i18n';
 import type { AttentionAnswer, Checkpoint, NetworkAnswer, Planes, TreeNode } from '../protocol';
-import { connection, type Message } from '../socket';
+import { connection, RequestError, type Message } from '../socket';
 
 interface Query<T> {
   answer?: T;
@@ -50,9 +50,15 @@ export const useAttention = (model: string, layer: number, head: number | null):
   return useAnswer(`${model}|${layer}|${head}|${position}`, model ? () => connection.ask({ type: 'attention', position, model, layer, head }, 'attention') : undefined);
 };
 
-export const useTree = (path: string[], stamp: number): Query<TreeNode> => {
+/** A node of the last search's tree; none before the first search with a network, which is no error. */
+export const useTree = (path: string[], stamp: number): Query<TreeNode | undefined> => {
   const position = positionText(node.value);
-  return useAnswer(`${position}|${path.join(' ')}|${stamp}`, () => connection.ask({ type: 'tree', path, limit: 40 }, 'tree'));
+  const ask = () =>
+    connection.ask({ type: 'tree', path, limit: 40 }, 'tree').catch((e: Error) => {
+      if (!(e instanceof RequestError) || e.code !== 'not_possible') throw e;
+      return undefined;
+    });
+  return useAnswer(`${position}|${path.join(' ')}|${stamp}`, ask);
 };
 
 /** The evaluations by each checkpoint of a run, streamed. */
