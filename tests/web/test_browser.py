@@ -908,6 +908,15 @@ def test_trainings_and_matches_are_shown(visit: Open) -> None:
     screenshot(page, "lab")
 
 
+def test_plots_follow_a_window_that_gets_narrower(visit: Open) -> None:
+    page = visit("train/runs%2Fresnet")
+    expect(page.locator(".uplot").first).to_be_visible()
+    for width in (844, 390):  # also a phone that is turned
+        page.set_viewport_size({"width": width, "height": 844})
+        page.wait_for_timeout(300)
+        assert width_of_overflow(page) == 0, width
+
+
 def test_the_report_of_a_run_opens(visit: Open) -> None:
     page = visit("train/runs%2Fresnet")
     with page.expect_popup() as popup:
