@@ -716,6 +716,21 @@ def test_a_folder_that_cannot_be_written_is_told() -> None:
     assert f"RefusedError: {folder}: the library's folder can't be written" in opened.stderr
 
 
+def test_a_users_library_that_cannot_be_made_is_told_with_the_option_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocking = tmp_path / "file"
+    blocking.touch()
+    monkeypatch.setattr("komadori.web.library.user_folder", lambda: blocking / "komadori")
+    done = CliRunner().invoke(group, ["web", "--no-browser"])
+    assert done.exit_code == 2
+    folder = blocking / "komadori" / "web"
+    assert done.output.startswith(f"Error: the library's folder {folder} can't be made: ")
+    assert done.output.endswith(
+        f"{blocking} is a file, not a folder; --library names another folder\n"
+    )
+
+
 def test_a_damaged_library_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "library.sqlite").write_bytes(b"not a database" * 100)
     done = CliRunner().invoke(group, ["web", "--no-browser", "--library", str(tmp_path)])

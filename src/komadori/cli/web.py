@@ -78,7 +78,8 @@ def command(
     try:
         hub = Hub(models, places, Library(library), players=player, is_lan=lan)
     except RefusedError as error:  # of the library
-        raise click.ClickException(str(error)) from error
+        hint = "" if library else "; --library names another folder"
+        raise click.ClickException(f"{error}{hint}") from error.__cause__ or error
     try:
         address = bind(port, lan)
     except OSError as error:
