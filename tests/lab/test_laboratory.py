@@ -574,7 +574,7 @@ def test_commands_make_pages(tmp_path, monkeypatch):
     assert "A machine" in page
     assert f"(nowhere; `{folder.as_posix()}/toy.toml`)" in page
     assert f"`komadori lab run toy --experiments {folder.as_posix()} " in page
-    assert "corrected for the 0 claims tested" in page
+    assert "No claim was tested: that needs 3 seeds of each variant." in page
     assert (tmp_path / "pages" / "toy.svg").read_text().startswith("<?xml")
     index = (tmp_path / "pages" / "index.md").read_text()
     assert "[A toy](toy.md) | 2 of 6 |" in index

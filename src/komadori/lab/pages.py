@@ -201,8 +201,11 @@ def _comparison_cells(claim: Claim, one: Comparison) -> list[str]:
 
 def _claims_text(findings: Sequence[Finding]) -> str:
     tested = sum(not math.isnan(one.p) for one in findings)
+    table = claims_table(findings)
+    if not tested:
+        return f"{table}\n\nNo claim was tested: that needs {len(SEEDS)} seeds of each variant."
     return (
-        f"{claims_table(findings)}\n\n"
+        f"{table}\n\n"
         "Gaps are means of differences between runs of one seed; intervals are Student's t over "
         f"the seeds, uncorrected. p is corrected for the {counted(tested, 'claim')} tested on this "
         f"page (Holm); a verdict needs p < {LEVEL:g}. *Exploratory*: significant only without the "
