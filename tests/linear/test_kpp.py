@@ -9,6 +9,7 @@ from two_piece_oracle import mirrored, positions, swapped
 from komadori import records
 from komadori._core import alphabeta
 from komadori._core import linear as core
+from komadori.linear.kpp_weights import KppWeights
 from komadori.rules import BLACK, WHITE, Board
 
 TABLES = {name: (start, size) for name, start, size in core.kpp_tables()}
@@ -246,6 +247,19 @@ def test_shared_weights_are_learnt_as_one(leaves) -> None:
         for name in TABLES:
             ours, theirs = table(plain, name), table(other, name)
             assert np.allclose(ours, theirs, rtol=1e-4, atol=1e-6), name
+
+
+def test_rounded_weights_of_an_orbit_are_equal() -> None:
+    """Though sums of floats, as training makes them, depend on their order."""
+    real = np.random.default_rng(5).normal(0, 30, core.KPP_PARAMETERS).astype(np.float32)
+    weights = KppWeights.of_parameters(real, 2)
+    kkp = weights.kkp.reshape(-1, 2)
+    images, signs = (np.asarray(array) for array in core.kkp_images())
+    stored = kkp[images // 2]
+    stored[:, 0] *= signs
+    stored[:, 1] *= np.abs(signs)
+    assert np.count_nonzero(kkp) > 19_000_000
+    assert np.array_equal(stored, kkp)
 
 
 def test_each_place_stands_for_one_orbit(quantised, parameters) -> None:

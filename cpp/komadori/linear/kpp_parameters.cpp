@@ -172,20 +172,45 @@ void quantise(std::span<const float> parameters, const Quantised& out, int threa
             for (std::size_t white = 0; white < SQUARES; ++white) {
                 const std::size_t pair = black * SQUARES + white;
                 const KingPair kings = king_pair(Square(black), Square(white));
+                const BoardAndTurn kk = whole_kk(parameters, kings);
+                out.kk[2 * pair] = std::int32_t(std::lrint(kk.board));
+                out.kk[2 * pair + 1] = std::int32_t(std::lrint(kk.turn));
+                if (kings.pair() != pair) continue;
                 const BoardAndTurn* of_white = &beside[(SQUARES - 1 - white) * BONA_PIECES];
                 for (int i = 0; i < BONA_PIECES; ++i) {
                     const auto p = BonaPiece(i);
                     BoardAndTurn w{0, 0};
-                    if (p != NO_BONA_PIECE) {
+                    if (bona_turned(p) != NO_BONA_PIECE) {
                         w = whole_kkp(parameters, kings, p, of_black[p], of_white[bona_turned(p)]);
                     }
                     std::int16_t* to = &out.kkp[(pair * BONA_PIECES + p) * 2];
                     to[0] = rounded(w.board);
                     to[1] = rounded(w.turn);
                 }
-                const BoardAndTurn kk = whole_kk(parameters, kings);
-                out.kk[2 * pair] = std::int32_t(std::lrint(kk.board));
-                out.kk[2 * pair + 1] = std::int32_t(std::lrint(kk.turn));
+            }
+        }
+    });
+    // The other images of an orbit have the rounded weight of its representative. Rounding each
+    // would make some differ by 1, as float sums depend on their order.
+    parallel_queue(SQUARES, threads, [&](std::size_t, const auto& next) {
+        for (std::size_t black; (black = next()) < SQUARES;) {
+            for (std::size_t white = 0; white < SQUARES; ++white) {
+                const std::size_t pair = black * SQUARES + white;
+                const KingPair kings = king_pair(Square(black), Square(white));
+                for (int i = 0; i < BONA_PIECES; ++i) {
+                    const auto p = BonaPiece(i);
+                    std::int16_t* to = &out.kkp[(pair * BONA_PIECES + p) * 2];
+                    if (bona_turned(p) == NO_BONA_PIECE) {
+                        to[0] = to[1] = 0;
+                        continue;
+                    }
+                    const SignedPlace place = kkp_place(kings, p);
+                    const std::int16_t* from =
+                        &out.kkp[(kings.pair() * BONA_PIECES + place.piece) * 2];
+                    if (from == to) continue;
+                    to[0] = std::int16_t(place.sign < 0 ? -from[0] : from[0]);
+                    to[1] = from[1];
+                }
             }
         }
     });
