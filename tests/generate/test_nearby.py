@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from importlib import resources
 
 import numpy as np
@@ -238,3 +239,26 @@ def test_settings_of_a_wrong_type_are_damage(tmp_path, value) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "settings": value}))
     with pytest.raises(FolderError, match=r"settings\.json: damaged: settings "):
         NearbyFolder(tmp_path, {})
+
+
+@pytest.mark.parametrize("suffix", ["hcpe3", "hcpe"])
+@pytest.mark.parametrize("command", ["nearby", "relabel"])
+def test_damaged_sources_are_named_where_they_end(command, suffix, source, tmp_path) -> None:
+    path = tmp_path / f"cut.{suffix}.xz"
+    if suffix == "hcpe":
+        with records.SampleWriter(tmp_path / "all.hcpe") as writer:
+            writer.write(records.load_samples(source))
+        whole = (tmp_path / "all.hcpe").read_bytes()
+    else:
+        whole = source.read_bytes()
+    packed = lzma.compress(whole)
+    path.write_bytes(packed[: len(packed) * 2 // 3])
+    labeller = ["--by", "uniform"] if command == "relabel" else []
+    arguments = [command, str(path), "-o", str(tmp_path / "out"), *labeller]
+    for _ in range(2):  # and where a run resumes
+        result = CliRunner().invoke(group, arguments)
+        assert result.exit_code == 0, result.output
+        damage = [line for line in result.stderr.splitlines() if "damaged compression" in line]
+        assert len(damage) == 1
+        assert damage[0].startswith(f"skipped: {path}: byte ")
+        assert "games left out: " in result.output

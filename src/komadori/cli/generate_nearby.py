@@ -133,7 +133,7 @@ def command(
     """
     import threading
 
-    from komadori.cli.console import console, say
+    from komadori.cli.console import console, say, say_skipped
     from komadori.cli.generate_run import segments_bar
     from komadori.generate import nearby
     from komadori.generate.folder import FolderError
@@ -181,6 +181,7 @@ def command(
                 generator,
                 segment_positions=size,
                 on_progress=show,
+                on_skipped=say_skipped,
                 stop=stop.is_set,
             )
     except (FolderError, RecordError, WeightsError, ValueError, OSError) as error:

@@ -136,7 +136,7 @@ def command(
     import threading
     from functools import partial
 
-    from komadori.cli.console import console, say
+    from komadori.cli.console import console, say, say_skipped
     from komadori.cli.generate_run import segments_bar
     from komadori.cluster import ClusterError
     from komadori.generate import labellers
@@ -199,6 +199,7 @@ def command(
                         size,
                         threads=threads,
                         on_progress=show,
+                        on_skipped=say_skipped,
                         on_change=partial(say, err=True),
                         stop=stop.is_set,
                     )
@@ -209,6 +210,7 @@ def command(
                         labeller,
                         segment_positions=size,
                         on_progress=show,
+                        on_skipped=say_skipped,
                         stop=stop.is_set,
                     )
         finally:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from komadori.cli.console import console, progress, say
+from komadori.cli.console import console, progress, say, say_skipped
 from komadori.cli.linear_data import check_folder, hint_of_folder, megabytes, next_match
 from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.outputs import OutputFolder
@@ -94,6 +94,7 @@ def command(
             resume=resume,
             start=start,
             fv_scale=fv_scale,
+            on_skipped=say_skipped,
         )
         if run.left_out:
             say(f"games left out: {run.left_out:,}", err=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from komadori.cluster import Fleet
 from komadori.generate.labellers import (
@@ -30,6 +30,9 @@ from komadori.records import Samples
 from komadori.records.files import identify
 from komadori.usi.models import is_fake
 from komadori.wording import no_such_file
+
+if TYPE_CHECKING:
+    from komadori.arena.openings import OnSkipped
 
 #: Segments assigned to a machine at a time: one in progress, one queued.
 AT_ONCE = 2
@@ -154,6 +157,7 @@ def relabel_on_cluster(
     *,
     threads: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    on_skipped: OnSkipped | None = None,
     on_change: Callable[[str], None] = lambda _: None,
     stop: Callable[[], bool] = bool,
 ) -> LabelCounts | None:
@@ -164,7 +168,7 @@ def relabel_on_cluster(
     total = LabelCounts()
     missing: list[int] = []
     segments = 0
-    for number, chunk in enumerate(read_segments(sources, segment_positions)):
+    for number, chunk in enumerate(read_segments(sources, segment_positions, on_skipped)):
         segments += 1
         known = folder.counts(number)
         if known is not None:

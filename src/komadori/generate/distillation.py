@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,9 @@ from komadori.linear.run_folder import COUNTS, SQUARES, RunFolder
 from komadori.linear.weights_file import DAMAGE
 from komadori.records.files import identify
 from komadori.typed_settings import at_least, at_most, fractions, one_of, positive
+
+if TYPE_CHECKING:
+    from komadori.arena.openings import OnSkipped
 
 NETWORK = "nn.bin"
 #: Error is measured on positions within this evaluation of the teacher, in centipawns.
@@ -180,9 +183,10 @@ class Distillation:
         resume: bool,
         start: Path | None = None,
         fv_scale: int = FV_SCALE,
+        on_skipped: OnSkipped | None = None,
     ) -> None:
         """teacher, start: nn.bin of the teacher and of the initial weights; without `start` these
-        are random. fv_scale: of the teacher.
+        are random. fv_scale: of the teacher. on_skipped: called for each damaged part of a file.
 
         Raises ValueError as `RunFolder`, for a network of another architecture and without source
         games; WeightsError, RecordError, OSError.
@@ -220,7 +224,7 @@ class Distillation:
             else:
                 self._discard_positions()
             #: `left_out`: number of games of the sources that are damaged or have no moves.
-            self._sources, self._test_sources, self.left_out = _split(sources)
+            self._sources, self._test_sources, self.left_out = _split(sources, on_skipped)
         except BaseException:
             self._run_folder.lock.release()
             raise
@@ -505,11 +509,11 @@ def _read_array(path: Path) -> NDArray[Any] | None:
     return array if isinstance(array, np.ndarray) else None
 
 
-def _split(sources: Sequence[Path]) -> tuple[Hcps, Hcps, int]:
+def _split(sources: Sequence[Path], on_skipped: OnSkipped | None = None) -> tuple[Hcps, Hcps, int]:
     """Positions of the sources for training and for the test, split by game (one in 100), and the
     number of games left out."""
     hcps, games, left_out = [], [], 0
-    for chunk in read_chunks(sources):
+    for chunk in read_chunks(sources, on_skipped):
         left_out += chunk.skipped
         hcps.append(chunk.samples.hcp)
         games.append(chunk.samples.game)

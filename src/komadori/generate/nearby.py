@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from komadori.records import Samples, SampleWriter
 from komadori.search.alphabeta import AlphaBetaOptions, make_engines
 from komadori.typed_settings import at_least, at_most, fractions
 from komadori.wording import counted
+
+if TYPE_CHECKING:
+    from komadori.arena.openings import OnSkipped
 
 SUFFIX = ".hcpe.xz"
 #: Source positions per segment.
@@ -175,18 +178,19 @@ def generate_nearby(
     *,
     segment_positions: int = SEGMENT_POSITIONS,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    on_skipped: OnSkipped | None = None,
     stop: Callable[[], bool] = bool,
 ) -> NearbyCounts | None:
     """Generate the segments that are missing in the folder.
 
-    Returns the counts of all segments, or None if stopped. Raises RecordError, FolderError,
-    OSError.
+    `on_skipped` is called, in another thread, for each damaged part of the sources. Returns the
+    counts of all segments, or None if stopped. Raises RecordError, FolderError, OSError.
     """
     total = NearbyCounts()
     done = resumed = first = 0
     # Reads ahead and writes in the background, so the search waits for neither.
     with ThreadPoolExecutor(3) as pool:
-        segments = read_segments(sources, segment_positions)
+        segments = read_segments(sources, segment_positions, on_skipped)
         ahead = pool.submit(next, segments, None)
         written: Future[NearbyCounts] | None = None
         number = 0

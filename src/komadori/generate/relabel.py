@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +32,9 @@ from komadori.generate.segments import (
 from komadori.records import SampleMoves, Samples, sample_moves
 from komadori.records.files import atomic_writer
 from komadori.wording import counted
+
+if TYPE_CHECKING:
+    from komadori.arena.openings import OnSkipped
 
 SUFFIX = ".hcpe3.xz"
 
@@ -114,11 +118,13 @@ def relabel(
     *,
     segment_positions: int = 0,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    on_skipped: OnSkipped | None = None,
     stop: Callable[[], bool] = bool,
 ) -> LabelCounts | None:
     """Label the games of the sources that are missing in the folder.
 
     segment_positions: 0 for the labeller's default; must equal that of the folder's earlier runs.
+    on_skipped: called, in another thread, for each damaged part of the sources.
     Returns the counts of all segments, or None if stopped. Raises LabelError, InferenceError,
     EngineError, RecordError, OSError.
     """
@@ -164,7 +170,7 @@ def relabel(
     # Reads ahead and writes in the background, so the labeller waits for neither.
     written: deque[Future[LabelCounts]] = deque()
     with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:
-        parts = missing(read_segments(sources, size))
+        parts = missing(read_segments(sources, size, on_skipped))
         try:
             with contextlib.closing(labeller.label(parts, advance)) as all_labels:
                 for labels in all_labels:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from komadori.generate.folder import (
     settings_conflict,
 )
 from komadori.json_file import as_json, dump_json, read_table
-from komadori.records import Game, GameReader, SampleReader, Samples, Winner
+from komadori.records import Game, GameReader, SampleReader, Samples, Skipped, Winner
 from komadori.records.files import UnchangedFiles
 from komadori.records.formats import guess_format
 from komadori.records.samples import samples_of
@@ -33,6 +33,9 @@ from komadori.rules import RulesError
 from komadori.run_lock import RunLock
 from komadori.typed_settings import convert
 from komadori.wording import what_is_wrong
+
+if TYPE_CHECKING:
+    from komadori.arena.openings import OnSkipped
 
 FORMAT = "komadori-labels"
 FORMAT_VERSION = 1
@@ -75,11 +78,11 @@ def nothing_usable(left_out: int) -> str:
     )
 
 
-def read_chunks(sources: Sequence[Path]) -> Iterator[Chunk]:
+def read_chunks(sources: Sequence[Path], on_skipped: OnSkipped | None = None) -> Iterator[Chunk]:
     """Yield the games of all files in chunks: every ply, labelled with the move played.
 
-    `samples.game` is unique over all files. Raises RecordError for a file of unknown format or one
-    that changes meanwhile, OSError.
+    `samples.game` is unique over all files. `on_skipped` is called for each damaged part of a file.
+    Raises RecordError for a file of unknown format or one that changes meanwhile, OSError.
     """
     unchanged = UnchangedFiles()
     for path in sources:
@@ -88,7 +91,7 @@ def read_chunks(sources: Sequence[Path]) -> Iterator[Chunk]:
     games = 0
     for number, path in enumerate(sources):
         done = sum(sizes[:number])
-        for samples, skipped, fraction in _read_file(path):
+        for samples, skipped, fraction in _read_file(path, on_skipped or (lambda _: None)):
             unchanged.check(path)
             if len(samples):
                 samples.game += games - int(samples.game[0])
@@ -96,17 +99,15 @@ def read_chunks(sources: Sequence[Path]) -> Iterator[Chunk]:
             yield Chunk(samples, skipped, (done + fraction * sizes[number]) / sum(sizes))
 
 
-def _read_file(path: Path) -> Iterator[tuple[Samples, int, float]]:
+def _read_file(path: Path, on_skipped: OnSkipped) -> Iterator[tuple[Samples, int, float]]:
     if guess_format(path).holds_games:
         reader = GameReader(path)
         batch: list[Game] = []
-        known = 0
+        new_damage = _new_damage(reader.skipped, on_skipped)
 
         def take() -> tuple[Samples, int, float]:
-            nonlocal known
             samples, bad = _rows_of(batch)
-            damaged = sum(one.count for one in reader.skipped) - known
-            known += damaged
+            damaged = new_damage()
             batch.clear()
             return samples, bad + damaged, reader.offset / max(1, reader.size)
 
@@ -118,16 +119,31 @@ def _read_file(path: Path) -> Iterator[tuple[Samples, int, float]]:
         return
     positions = SampleReader(path)
     waiting: Samples | None = None
-    known = 0
+    new_damage = _new_damage(positions.skipped, on_skipped)
     for samples in positions:
         samples = Samples.concatenate([waiting, samples]) if waiting else samples
-        damaged = sum(one.count for one in positions.skipped) - known
-        known += damaged
+        damaged = new_damage()
         last = int(np.searchsorted(samples.game, samples.game[-1]))  # may continue in the next
         waiting = samples.take(slice(last, None))
         yield (*_usable(samples.take(slice(0, last)), damaged), positions.offset / positions.size)
-    if waiting is not None:
-        yield (*_usable(waiting, 0), 1.0)
+    damaged = new_damage()
+    if waiting is not None or damaged:
+        yield (*_usable(waiting or samples_of([]), damaged), 1.0)
+
+
+def _new_damage(skipped: list[Skipped], on_skipped: OnSkipped) -> Callable[[], int]:
+    """A function that reports what was added to `skipped` since the last call, and counts it."""
+    known = 0
+
+    def take() -> int:
+        nonlocal known
+        new = skipped[known:]
+        known += len(new)
+        for one in new:
+            on_skipped(one)
+        return sum(one.count for one in new)
+
+    return take
 
 
 def _usable(samples: Samples, skipped: int) -> tuple[Samples, int]:
@@ -252,10 +268,12 @@ class Progress:
     """Fraction of the sources read, including the segment in progress."""
 
 
-def read_segments(sources: Sequence[Path], size: int) -> Iterator[Chunk]:
-    """Yield whole games, at least `size` positions at a time except in the last chunk."""
+def read_segments(
+    sources: Sequence[Path], size: int, on_skipped: OnSkipped | None = None
+) -> Iterator[Chunk]:
+    """As `read_chunks`, at least `size` positions at a time except in the last chunk."""
     waiting: list[Chunk] = []
-    for chunk in read_chunks(sources):
+    for chunk in read_chunks(sources, on_skipped):
         waiting.append(chunk)
         if sum(len(one.samples) for one in waiting) >= size:
             yield from _cut(waiting, size)
