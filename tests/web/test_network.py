@@ -89,6 +89,7 @@ def test_attention_of_a_network_that_has_it(tmp_path: Path) -> None:
         assert not np.allclose(head["weights"], weights)
         refused = page.ask("attention", "error", position="startpos", layer=1, **fields)
         assert refused["code"] == "not_possible"
+        assert refused["message"].endswith("with-attention has 1 layer of attention")
         answer = page.ask("network", "network", position="startpos", models=["with-attention"])
         assert answer["model"] == "with-attention"
 

@@ -19,6 +19,7 @@ import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
 import { loadGame, shortDateOf } from '../src/library/load';
 import { models } from '../src/models';
+import { AttentionView } from '../src/network/Attention';
 import { TreeView } from '../src/network/Tree';
 import { NewGame } from '../src/play/NewGame';
 import { Play } from '../src/play/Play';
@@ -311,6 +312,33 @@ test('the engine choice offers alpha-beta and every network', async () => {
   expect(engineFields(analysisEngine.value)).toEqual({ engine: 'model', model: 'default' });
   engine.value = '';
   modelId.value = '';
+});
+
+test("another network's attention starts with its first layer and the mean of its heads", async () => {
+  const named = (id: string) => ({ id, name: id, kind: 'folder', is_default: false, has_attention: true });
+  serve({ 'api/models': [named('deep'), named('shallow')] });
+  await models.load();
+  connection.epoch.value = 1;
+  connection.status.value = 'open';
+  const place = await mount(AttentionView);
+  const weights = Array.from({ length: 81 }, () => Array<number>(81).fill(1 / 81));
+  const choose = (choice: number, option: number) =>
+    act(() => {
+      const select = place.querySelectorAll('select')[choice];
+      select.selectedIndex = option;
+      select.dispatchEvent(new Event('change', { bubbles: true }));
+    });
+  const asked = (fields: object) => vi.waitFor(() => expect(sent.at(-1)).toMatchObject({ type: 'attention', ...fields }));
+  await asked({ model: 'deep', layer: 0, head: null });
+  await answer('attention', { type: 'attention', model: 'deep', turn: 'black', layer: 0, layers: 3, head: null, heads: 4, weights, hands: [] });
+  await act(() => new Promise(done => setTimeout(done, 0)));
+  await choose(1, 2);
+  await choose(2, 4);
+  await asked({ model: 'deep', layer: 2, head: 3 });
+  await choose(0, 1);
+  await asked({ model: 'shallow', layer: 0, head: null });
+  connection.epoch.value = 0;
+  connection.status.value = 'connecting';
 });
 
 test('a score is replaced by one with more nodes or of another engine', () => {

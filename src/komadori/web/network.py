@@ -27,7 +27,7 @@ from komadori.web.folders import Folders
 from komadori.web.models import Models
 from komadori.web.positions import read_position, turn_of
 from komadori.web.shapes import ModelInfo, PolicyMove
-from komadori.wording import reason_of
+from komadori.wording import counted, reason_of
 
 #: Maximum number of checkpoints per request.
 MAX_CHECKPOINTS = 500
@@ -120,11 +120,13 @@ class Network:
             raise RefusedError("not_possible", f"{info.name} has no attention that can be shown")
         layers = self._attention_layers(path, board)
         if request.layer >= len(layers):
-            raise RefusedError("not_possible", f"{info.name} has {len(layers)} layers of attention")
+            number = counted(len(layers), "layer")
+            raise RefusedError("not_possible", f"{info.name} has {number} of attention")
         weights = layers[request.layer]  # [heads, tokens, tokens]
         heads = len(weights)
         if request.head is not None and request.head >= heads:
-            raise RefusedError("not_possible", f"{info.name} has {heads} heads in this layer")
+            number = counted(heads, "head")
+            raise RefusedError("not_possible", f"{info.name} has {number} in this layer")
         chosen = weights.mean(0) if request.head is None else weights[request.head]
         order = _rotate(np.arange(81), board)
         squares = chosen[:81, :81][np.ix_(order, order)]  # in board coordinates

@@ -12,13 +12,21 @@ import { useAttention } from './ask';
 
 const chosen = signal('');
 
+/** What is shown of a model; the mean of the heads if `head` is null. */
+interface At {
+  model: string;
+  layer: number;
+  head: number | null;
+}
+
 const nameOf = (square: number) => squareText(square, notation());
 
 export function AttentionView() {
   const usable = models.value.filter(m => m.has_attention);
   const model = usable.some(m => m.id === chosen.value) ? chosen.value : (usable[0]?.id ?? '');
-  const [layer, setLayer] = useState(0);
-  const [head, setHead] = useState<number | null>(null);
+  // Another network may have fewer layers or heads.
+  const [at, setAt] = useState<At>({ model, layer: 0, head: null });
+  const { layer, head } = at.model === model ? at : { layer: 0, head: null };
   const [square, setSquare] = useState(40);
   const { answer, error } = useAttention(model, layer, head);
   const row = answer?.weights[square] ?? [];
@@ -29,8 +37,8 @@ export function AttentionView() {
     <div class="attention">
       <div class="row">
         <Choice label={t('model')} value={model} options={usable.map(m => [m.id, m.name] as const)} onChange={v => (chosen.value = v)} />
-        <Choice label={t('attention.layer')} value={layer} options={range(answer?.layers ?? 1).map(n => [n, String(n + 1)] as const)} onChange={setLayer} />
-        <Choice label={t('attention.head')} value={head ?? -1} options={[[-1, t('attention.mean')], ...range(answer?.heads ?? 0).map(n => [n, String(n + 1)] as const)]} onChange={n => setHead(n < 0 ? null : n)} />
+        <Choice label={t('attention.layer')} value={layer} options={range(answer?.layers ?? 1).map(n => [n, String(n + 1)] as const)} onChange={n => setAt({ model, layer: n, head })} />
+        <Choice label={t('attention.head')} value={head ?? -1} options={[[-1, t('attention.mean')], ...range(answer?.heads ?? 0).map(n => [n, String(n + 1)] as const)]} onChange={n => setAt({ model, layer, head: n < 0 ? null : n })} />
         <Choice label={t('attention.square')} value={square} options={range(81).map(n => [n, nameOf(n)] as const)} onChange={setSquare} />
       </div>
       {error && <p class="problem">{error}</p>}
