@@ -238,6 +238,27 @@ def test_ratings_add_up_along_the_chain(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("games", "verdict", "reason", "cells"),
+    [
+        (4, None, "No gating match has been decided yet.", None),
+        (4, Verdict(False, 0, 4, 0, 1, 3, -338.0), "no finite error", ["+0 =1 -3", "-338"]),
+        (4, Verdict(True, 0, 4, 4, 0, 0), "no finite error", ["+4 =0 -0", "all won or all lost"]),
+        (0, Verdict(True, 0), "This loop plays no gating matches.", ["", ""]),
+    ],
+)
+def test_a_page_without_a_rating_says_why(tmp_path, games, verdict, reason, cells) -> None:
+    loop = Loop(config(generations=1, gate=GateConfig(games=games)), tmp_path)
+    if verdict is not None:
+        loop.note_verdict(1, verdict)
+    text = page(loop)
+    assert "<circle" not in text
+    assert reason in text
+    assert ("decided yet" in text) == (verdict is None)
+    if cells is not None:
+        assert "".join(f"<td>{cell}</td>" for cell in cells) in text
+
+
+@pytest.mark.parametrize(
     ("learner", "train", "load", "generations"),
     [
         ("kpp", {"epochs": 1, "batch": 200, "draws": "half"}, KppWeights.load, 1),

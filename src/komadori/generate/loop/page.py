@@ -47,7 +47,7 @@ def page(loop: Loop) -> str:
         "<p>Elo relative to generation 0, summed over the gating matches; bars are 95 % errors, "
         "which accumulate. Filled: promoted. Hollow: rejected.</p>"
         if len(ratings) > 1
-        else "<p>No gating match has been decided yet.</p>"
+        else f"<p>{_why_empty(loop)}</p>"
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -57,6 +57,15 @@ def page(loop: Loop) -> str:
         f"{config.games.games:,} per generation</h1><h2>Elo over generations</h2>{drawing}"
         f'<h2>Generations</h2><div class="wide">{_table(loop, ratings)}</div></body></html>\n'
     )
+
+
+def _why_empty(loop: Loop) -> str:
+    """Say why there is no generation to plot beside the first."""
+    if not loop.config.gate.games:
+        return "This loop plays no gating matches."
+    if not any(verdict.games for n in loop.judged() if (verdict := loop.verdict(n))):
+        return "No gating match has been decided yet."
+    return "The gating matches so far have no finite error: too few games, or all won or all lost."
 
 
 def _table(loop: Loop, ratings: list[Rating]) -> str:
@@ -84,12 +93,17 @@ def _row(loop: Loop, number: int, rating: Rating | None, references: tuple[str, 
     if verdict is None:
         cells += ["", "", _current_stage(loop, number), ""]
     else:
-        match = result_text(verdict.wins, verdict.draws, verdict.losses) if verdict.games else ""
+        match, elo = "", ""
+        if verdict.games:
+            match = result_text(verdict.wins, verdict.draws, verdict.losses)
+            elo = (
+                "all won or all lost"
+                if verdict.elo is None
+                else elo_with_error(verdict.elo, verdict.error)
+            )
         cells += [
             match,
-            "all won or all lost"
-            if verdict.elo is None
-            else elo_with_error(verdict.elo, verdict.error),
+            elo,
             "promoted" if verdict.promoted else "rejected",
             elo_with_error(rating.elo, rating.error) if rating else "",
         ]
