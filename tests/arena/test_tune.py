@@ -205,6 +205,8 @@ def test_the_page_names_the_limits_of_an_opponent(engine: str, tmp_path: Path) -
     opponent = f"{engine}?nodes=7"
     tune(engine, replace(skill(1), opponent=opponent, conditions=Conditions(nodes=5)), tmp_path)
     page = (tmp_path / "index.html").read_text()
+    assert "1 of 1 pair of games" in page
+    assert json.loads(page.split('id="data">')[1].split("</script>")[0])["played"] == "1 pair"
     assert f"Conditions: {engine}: 5 nodes per move, {opponent}: 7 nodes per move" in page
 
 

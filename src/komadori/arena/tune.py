@@ -453,6 +453,7 @@ def write_page(path: Path, tuning: Tuning) -> None:
             f"Conditions: {describe(tuning.config.conditions, sources, sources)}.",
             f"The player now: {tuning.specification()}",
         ],
+        "played": counted(max(1, tuning.paths[-1][0]), "pair"),
         "parameters": [
             {
                 **asdict(parameter),
