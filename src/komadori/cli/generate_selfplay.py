@@ -16,6 +16,7 @@ from komadori.cli.generated_games import (
     RAY,
     SEED,
     SEGMENT_GAMES,
+    SettingsCommand,
     settings_of,
 )
 from komadori.cli.network_options import BACKEND, PRECISIONS
@@ -35,7 +36,9 @@ _OF_ROOT = {
 }
 
 
-@click.command("selfplay")
+@click.command(
+    "selfplay", cls=SettingsCommand, settings="komadori.generate.selfplay_settings:SelfPlaySettings"
+)
 @games_folder()
 @click.option("--model", default="default", show_default=True, help="The network.")
 @GAMES

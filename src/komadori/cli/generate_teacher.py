@@ -15,6 +15,7 @@ from komadori.cli.generated_games import (
     RAY,
     SEED,
     SEGMENT_GAMES,
+    SettingsCommand,
     settings_of,
 )
 from komadori.cli.given import first_given
@@ -74,7 +75,9 @@ class Bounds(click.ParamType["SearchBounds"]):
             self.fail(str(error), param, ctx)
 
 
-@click.command("teacher")
+@click.command(
+    "teacher", cls=SettingsCommand, settings="komadori.generate.settings:TeacherSettings"
+)
 @games_folder()
 @GAMES
 @click.option("--threads", type=THREADS, help="Concurrent games. [default: all cores]")
@@ -127,7 +130,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     help="An option of --opponent-engine; repeatable.",
 )
 # search limits
-@click.option("--nodes", type=click.IntRange(min=1), help="Nodes per search.")
+@click.option("--nodes", type=click.IntRange(min=1), help="Nodes per search. [default: 1500]")
 @click.option("--depth", type=click.IntRange(min=1), help="Depth of each search.")
 @click.option(
     "--search",
