@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from komadori.cli import usi
 from komadori.cli._group import group
@@ -106,3 +107,41 @@ def test_a_folder_is_not_named_like_a_file(tmp_path: Path, monkeypatch: pytest.M
             for name in ("folder.html", "runs/v1.2", "x.y"):
                 assert option.type.convert(name, option, context) == Path(name), words
     assert folders >= 15
+
+
+@pytest.mark.parametrize(
+    ("words", "settings", "others"),
+    [
+        ("generate teacher", "komadori.generate.settings:TeacherSettings", {"searches": "1500"}),
+        ("generate selfplay", "komadori.generate.selfplay_settings:SelfPlaySettings", {}),
+        ("linear train two-piece", "komadori.linear.two_piece:Settings", {}),
+        ("linear train kpp", "komadori.linear.kpp:Settings", {"batch": "a million, or"}),
+        ("linear train nnue", "komadori.linear.nnue:Settings", {}),
+    ],
+)
+def test_the_help_names_the_defaults_of_settings(words: str, settings: str, others: dict) -> None:
+    from dataclasses import fields
+    from importlib import import_module
+
+    context = click.Context(group)
+    command = group
+    for word in words.split():
+        command = command.get_command(context, word)
+    output = CliRunner().invoke(group, [*words.split(), "--help"], terminal_width=200).output
+    rows = [" ".join(row.split()).replace("- ", "-") for row in output.split("\n  -")]
+    module, _, name = settings.partition(":")
+    defaults = {field.name: field.default for field in fields(getattr(import_module(module), name))}
+    defaults |= others
+    defaults["nodes"] = defaults.pop("searches", defaults.get("nodes"))
+    tested = 0
+    for option in command.params:
+        value = defaults.get(option.name)
+        if value is None or value == () or option.name in ("threads", "leaf_file"):
+            continue
+        text = ":".join(map(str, value)) if isinstance(value, tuple) else value
+        text = "prune-targets" if value is True else text
+        text = f"{text:g}" if isinstance(text, float) else text
+        shown = next(row for row in rows if f"-{row.split()[0]}" == option.opts[0])
+        assert f"[default: {text}" in shown, option.name
+        tested += 1
+    assert tested >= 2

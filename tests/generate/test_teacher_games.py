@@ -34,29 +34,6 @@ SETTINGS = TeacherSettings(
 TWO_PIECE = Evaluation("two-piece")
 
 
-def test_the_help_names_the_default_of_every_setting() -> None:
-    from komadori.cli import generate_selfplay
-    from komadori.generate.selfplay_settings import SelfPlaySettings
-
-    for own, settings in (
-        (command, TeacherSettings),
-        (generate_selfplay.command, SelfPlaySettings),
-    ):
-        text = CliRunner().invoke(own, ["--help"], terminal_width=200).output
-        defaults = {field.name: field.default for field in fields(settings)}
-        for option in own.params:
-            value = defaults.get(option.name)
-            if option.name in ("searches", "opponent_searches", "leaf_file") or value is None:
-                continue
-            shown = ":".join(map(str, value)) if isinstance(value, tuple) else value
-            shown = "prune-targets" if value is True else shown
-            shown = f"{shown:g}" if isinstance(shown, (int, float)) else shown
-            row = next(r for r in text.split("\n  -") if r.split()[0].endswith(option.opts[0][1:]))
-            assert f"[default: {shown}]" in " ".join(row.split()), option.name
-    nodes = next(option for option in command.params if option.name == "nodes")
-    assert f"[default: {TeacherSettings().searches[0].nodes}]" in nodes.help
-
-
 def play(folder, settings=SETTINGS, games=12, *, threads=2, lines=None, opponent=None, segment=6):
     lines = lines or Lines()
     card = teacher_card(settings, lines, {"player": TWO_PIECE.card()})

@@ -16,12 +16,12 @@ from komadori.cli.generated_games import (
     RAY,
     SEED,
     SEGMENT_GAMES,
-    SettingsCommand,
     settings_of,
 )
 from komadori.cli.network_options import BACKEND, PRECISIONS
 from komadori.cli.numbers import BATCH, THREADS
 from komadori.cli.resumed_folder import games_folder
+from komadori.cli.settings_command import SettingsCommand
 from komadori.search.defaults import MAX_AT_ONCE
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

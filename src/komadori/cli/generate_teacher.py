@@ -15,12 +15,12 @@ from komadori.cli.generated_games import (
     RAY,
     SEED,
     SEGMENT_GAMES,
-    SettingsCommand,
     settings_of,
 )
 from komadori.cli.given import first_given
 from komadori.cli.numbers import FV_SCALE, THREADS
 from komadori.cli.resumed_folder import games_folder
+from komadori.cli.settings_command import SettingsCommand
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:

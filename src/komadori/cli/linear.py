@@ -18,6 +18,7 @@ from komadori.cli.linear_data import (
     progress_bar,
 )
 from komadori.cli.linear_kpp import kpp
+from komadori.cli.settings_command import SettingsCommand
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ command.add_command(linear_distill.command)
 command.add_command(linear_loop.command)
 
 
-@train.command("two-piece")
+@train.command("two-piece", cls=SettingsCommand, settings="komadori.linear.two_piece:Settings")
 @data_options("runs/two-piece")
 @click.option(
     "--iterations",

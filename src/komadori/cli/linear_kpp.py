@@ -18,16 +18,21 @@ from komadori.cli.linear_data import (
     next_match,
     progress_bar,
 )
+from komadori.cli.settings_command import SettingsCommand
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
     from komadori.linear.kpp import Report, State
 
 
-@click.command("kpp")
+@click.command("kpp", cls=SettingsCommand, settings="komadori.linear.kpp:Settings")
 @data_options("runs/kpp")
 @click.option("--epochs", type=click.IntRange(min=1), help="Epochs of training.")
-@click.option("--batch", type=click.IntRange(min=1), help="Positions per update.")
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    help="Positions per update. [default: a million, or a 24th of the data if there is less]",
+)
 @click.option(
     "--lambda",
     "teacher_weight",

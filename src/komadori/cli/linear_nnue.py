@@ -19,6 +19,7 @@ from komadori.cli.linear_data import (
     next_match,
     progress_bar,
 )
+from komadori.cli.settings_command import SettingsCommand
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from komadori.linear.windows import PositionWindows
 
 
-@click.command("nnue")
+@click.command("nnue", cls=SettingsCommand, settings="komadori.linear.nnue:Settings")
 @data_options("runs/nnue", test_limit=20_000)
 @click.option("--architecture", help="k-p (0.9 MB) or halfkp (64 MB).")
 @click.option(
