@@ -27,6 +27,7 @@ from komadori.records.text import (
     with_line_feeds,
 )
 from komadori.rules import RulesError
+from komadori.wording import names_arguments
 
 __all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format", "valid_fraction"]
 
@@ -47,6 +48,7 @@ class Chunk:
     offset: int
 
 
+@names_arguments
 @dataclass(frozen=True, slots=True)
 class Format:
     """A record format. Only formats of whole games have `read` and `write`.
