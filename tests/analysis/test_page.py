@@ -460,6 +460,43 @@ def test_phases_stand_whole_beside_many_mistakes(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_moves_under_the_boards_stand_whole(tmp_path: Path) -> None:
+    """Chromium breaks lines between ▲ and a move even where words are kept together."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    game = Game.from_usi(["7g7f", "3c3d", "2g2f"])
+    best = line(0.9, "2g2f", "3c3d", "7g7f", "4a3b", "6i7h")
+    reply = line(0.2, "8c8d", "2g2f", "4a3b", "2f2e")
+    found = [Found(0.9, 10, (best,)), Found(0.2, 10, (reply,))]
+    found += [Found(0.8, 10, (line(0.8),)) for _ in range(2)]
+    path = tmp_path / "page.html"
+    path.write_text(html_report([AnalysedGame(game, found)], "t", options=PageOptions("ja")))
+    broken = """() => {
+        let moves = 0, broken = 0;
+        for (const caption of document.querySelectorAll('figcaption')) {
+            const walker = document.createTreeWalker(caption, NodeFilter.SHOW_TEXT);
+            for (let text; (text = walker.nextNode());) {
+                for (const { index } of text.data.matchAll(/[▲△]/g)) {
+                    const range = document.createRange();
+                    const top = at => {
+                        range.setStart(text, at);
+                        range.setEnd(text, at + 1);
+                        return range.getBoundingClientRect().top; };
+                    moves++;
+                    broken += top(index + 1) > top(index) + 5; } } }
+        return [moves, broken]; }"""
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.goto(path.as_uri())
+        for width in range(200, 400, 20):
+            page.evaluate("w => document.body.style.width = `${w}px`", width)
+            moves, breaks = page.evaluate(broken)
+            assert moves >= 6
+            assert not breaks, width
+        browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_losses_stand_whole_beside_long_moves(tmp_path: Path) -> None:
     """Also on a phone and on A4."""
     sync_api = pytest.importorskip("playwright.sync_api")

@@ -303,15 +303,17 @@ export function mount(element, data, options) {
       for (const usi of best.usi.slice(0, count)) after = play(after, usi);
       // Comments may hold a score without a line.
       const arrows = [...best.usi.slice(0, 1).map((usi) => [usi, "best"]), [played, "played"]];
-      const text = (line, from, end) => line.usi.slice(from, end).map((_, k) => lineText(line, from + k)).join(" ");
+      // Chromium breaks lines between ▲ and the move in spite of keep-all.
+      const whole = (text) => h("span", { class: "whole" }, text);
+      const moves = (line, from, end) => line.usi.slice(from, end).flatMap((_, k) => [k ? " " : "", whole(lineText(line, from + k))]);
       return h("article", { id: `m${i + 1}` },
         h("h3", {}, h("a", { href: "#", onclick: (event) => { event.preventDefault(); go(i); parts.board.scrollIntoView({ block: "center" }); } }, `${i + 1}. ${moveText(i)}`), " ",
           h("span", { class: `tag grade${grade}` }, gradeName(grade)), h("span", { class: "soft" }, ` ${format(t().loss, pointsLost(game().losses[i]))}`)),
         h("div", { class: "pair" },
           h("figure", {}, boardOf(before, { last: i ? game().moves[i - 1] : null, arrows }),
-            h("figcaption", {}, h("span", { class: "key played" }), format(t().boardPlayed, moveText(i)), reply ? h("span", { class: "soft" }, ` ${text(reply, 0, 4)} · ${worth(reply)}`) : null)),
+            h("figcaption", {}, h("span", { class: "key played" }), format(t().boardPlayed, ""), whole(moveText(i)), reply ? h("span", { class: "soft" }, " ", ...moves(reply, 0, 4), ` · ${worth(reply)}`) : null)),
           count ? h("figure", {}, boardOf(after, { last: best.usi[count - 1] }),
-            h("figcaption", {}, h("span", { class: "key best" }), format(t().boardBest, text(best, 0, count)), h("span", { class: "soft" }, ` · ${worth(best)}`))) : null));
+            h("figcaption", {}, h("span", { class: "key best" }), format(t().boardBest, ""), ...moves(best, 0, count), h("span", { class: "soft" }, ` · ${worth(best)}`))) : null));
     });
   }
 
