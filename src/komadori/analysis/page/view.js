@@ -330,7 +330,7 @@ export function mount(element, data, options) {
       h("div", { class: "stage" },
         h("div", { class: "left" }, h("div", { class: "board-row" }, parts.gauge, parts.board), parts.where, controls()),
         h("div", { class: "right" }, parts.lines, h("h3", {}, t().moves), parts.moves)),
-      h("section", {}, h("h3", {}, format(t().graph, sideNames(one)[0])), parts.graph.element, h("p", { class: "soft no-print" }, `${t().graphHelp} ${t().keys}`)),
+      h("section", {}, h("h3", {}, format(t().graph, sideNames(one)[0])), parts.graph.element, h("p", { class: "soft no-print" }, t().graphHelp + t().keys)),
       drawSummary(one, data, sideNames(one), gradeName, t()),
       h("h2", {}, t().turning), h("div", { class: "turning" }, turningPoints()), trust(one) || "");
     drawCurrent();
