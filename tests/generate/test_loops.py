@@ -163,7 +163,7 @@ def test_waiting_is_reported_once_and_ends_on_a_stop(tmp_path, monkeypatch) -> N
     loop = Loop(config(), tmp_path)
     assert not run_stage(loop, "gate", wait=True, observer=events.append, stop=stop.is_set)
     assert 0.3 <= time.monotonic() - started < 1
-    assert events == [Event(1, "gate", text="waits: earlier stages are incomplete")]
+    assert events == [Event(1, "gate", text="waiting: earlier stages are incomplete")]
 
 
 def test_games_are_played_by_whoever_took_over(tmp_path) -> None:

@@ -725,7 +725,7 @@ def test_a_users_library_that_cannot_be_made_is_told_with_the_option_for_another
     done = CliRunner().invoke(group, ["web", "--no-browser"])
     assert done.exit_code == 2
     folder = blocking / "komadori" / "web"
-    assert done.output.startswith(f"Error: the library's folder {folder} can't be made: ")
+    assert done.output.startswith(f"Error: the library's folder {folder} can't be created: ")
     assert done.output.endswith(
         f"{blocking} is a file, not a folder; --library names another folder\n"
     )

@@ -53,7 +53,7 @@ class OutputFolder(click.Path):
         if os.path.isfile(value):  # noqa: PTH113
             self.fail(f"{os.fsdecode(value)} is a file, not a folder", param, ctx)
         if os.fsdecode(value) == _STANDARD_OUTPUT:
-            self.fail("the output is a folder, which standard output can't be", param, ctx)
+            self.fail("the output is a folder; it can't be written to standard output", param, ctx)
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if _FILE_SUFFIX.fullmatch(path.suffix) and not path.is_dir():
             self.fail(f"{path} would be a folder; give a name without {path.suffix}", param, ctx)

@@ -199,7 +199,7 @@ class Library:
     def __init__(self, folder: Path | None = None) -> None:
         """`folder`: None for the user's data folder.
 
-        Raises RefusedError for a damaged database, a full disk or a folder that can't be made or
+        Raises RefusedError for a damaged database, a full disk or a folder that can't be created or
         written.
         """
         self.folder = folder or user_folder() / "web"
@@ -207,7 +207,7 @@ class Library:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RefusedError(
-                "failed", f"the library's folder {self.folder} can't be made: {error}"
+                "failed", f"the library's folder {self.folder} can't be created: {error}"
             ) from error
         if not os.access(self.folder, os.W_OK):  # SQLite needs it for reading, too
             raise RefusedError("failed", f"{self.folder}: the library's folder can't be written")

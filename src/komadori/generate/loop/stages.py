@@ -399,7 +399,7 @@ def run_stage(
     said = set()
 
     def waits(number: int, reason: str) -> bool:
-        event = Event(number, name, text=f"waits: {reason}")
+        event = Event(number, name, text=f"waiting: {reason}")
         if event not in said:
             said.add(event)
             observer(event)
