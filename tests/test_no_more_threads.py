@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 #: Memory that a thread reserves, and what is left to a starved process: less than that.
-STACK_BYTES, LEFT_BYTES = 256 << 20, 160 << 20
+STACK_BYTES, LEFT_BYTES = 1 << 30, 640 << 20
 
 STARVE = f"""
 import resource, threading

@@ -51,7 +51,6 @@ std::vector<int> staged_moves(const Position& position, std::string_view kind, b
     ListedMove* end = moves;
     if (kind == "captures") end = generate_moves<MoveKind::CAPTURES>(position, moves, all);
     if (kind == "quiets") end = generate_moves<MoveKind::QUIETS>(position, moves, all);
-    if (kind == "quiet checks") end = generate_moves<MoveKind::QUIET_CHECKS>(position, moves, all);
     if (kind == "evasions") end = generate_moves<MoveKind::EVASIONS>(position, moves, all);
     Bitboard pinned = position.blockers(position.turn(), position.turn());
     std::vector<int> bits;
@@ -87,7 +86,6 @@ void bind_alphabeta(nb::module_& m) {
         .def_rw("futility", &Parts::futility)
         .def_rw("probing", &Parts::probing)
         .def_rw("reductions", &Parts::reductions)
-        .def_rw("check_extension", &Parts::check_extension)
         .def_rw("singular_extension", &Parts::singular_extension)
         .def_rw("corrections", &Parts::corrections)
         .def_rw("mate_in_one", &Parts::mate_in_one)

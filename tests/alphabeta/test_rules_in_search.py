@@ -132,12 +132,13 @@ def test_lines_promote_where_promoting_is_as_good() -> None:
 
 
 def test_does_not_promote_to_avoid_mate_by_a_dropped_pawn() -> None:
-    """After R2c+ the dropped pawn would mate, which is illegal; seven plies find no other mate."""
-    board = Board("4g4/8k/5R3/7Gp/9/8s/9/9/9 b P 1")
+    """After R3a+ G2a the dropped pawn would mate, which is illegal; and Black must give check,
+    since White threatens mate."""
+    board = Board("8k/7g1/9/7N1/7N1/6R2/1+ps6/9/K8 b P 1")
     for multipv in (1, 3):
         info = find(board, Limits(depth=7), multipv=multipv).infos[0]
-        assert [m.usi() for m in info.pv[:3]] == ["4c2c", "1b1a", "P*1b"]
-        assert info.mate_plies == 7
+        assert [m.usi() for m in info.pv] == ["3f3a", "2b2a", "P*1b", "1a2b", "3a3c+"]
+        assert info.mate_plies == 5
 
 
 def test_a_non_promotion_searched_alone_is_played() -> None:
@@ -200,7 +201,7 @@ def test_the_draw_value_is_used(turn: str, draw_ply: int) -> None:
     own, other = ("black", "white") if turn == "b" else ("white", "black")
     for side, value, expected in ((own, 0.4, -243), (own, 0.6, 243), (other, 0.4, 0)):
         options = {f"draw_value_{side}": value, "draw_ply": draw_ply}
-        assert find(board, Limits(depth=4), **options).infos[0].score_cp == expected
+        assert find(board, Limits(depth=6), **options).infos[0].score_cp == expected
 
 
 def test_a_draw_of_lower_value_is_avoided() -> None:

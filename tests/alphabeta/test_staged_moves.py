@@ -76,20 +76,6 @@ def test_captures_and_pawn_promotions_come_first() -> None:
             assert not board.piece_code(Move.from_move16(bits).to_square)
 
 
-def test_quiet_checks_are_the_quiets_that_check() -> None:
-    seen = 0
-    for board in boards():
-        if board.is_check():
-            continue
-        for all_moves in (False, True):
-            quiets = staged_moves(board, "quiets", all_moves)
-            expected = [b for b in quiets if board.gives_check(Move.from_move16(b))]
-            checks = staged_moves(board, "quiet checks", all_moves)
-            assert sorted(checks) == sorted(expected), board.sfen()
-            seen += len(checks)
-    assert seen > 300
-
-
 def test_key_after_is_the_key_once_the_move_is_made() -> None:
     for board in boards()[:40]:
         for move in list(board.legal_moves):

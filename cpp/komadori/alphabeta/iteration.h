@@ -33,10 +33,18 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
         frames_[std::size_t(i)] = Frame{};
         frames_[std::size_t(i)].ply = i - BEFORE;
         frames_[std::size_t(i)].row = &histories_->nothing;
+        frames_[std::size_t(i)].correction_row = &histories_->no_correction;
         if (i >= BEFORE) {
             frames_[std::size_t(i)].line = &lines_by_ply_[std::size_t(i - BEFORE)];
         }
     }
+    for (Color side : {BLACK, WHITE}) {
+        for (Bitboard b = position_.pieces(side); b.any();) {
+            const Square square = b.pop();
+            frames_[BEFORE].keys.toggle(position_.piece_on(square), square);
+        }
+    }
+    find_pawn_row(&frames_[BEFORE]);
     seen_.fill(0);
     Position past = root;
     while (true) {
@@ -96,13 +104,8 @@ template <Evaluator E>
 void Worker<E>::set_constants(const Constants& constants) {
     c_ = constants;
     reductions_.set(c_.reduction_log);
-    histories_->weights = {c_.order_butterfly, c_.order_one,   c_.order_two,
-                           c_.order_four,      c_.order_pawns, c_.order_low_ply};
-    if (c_.order_low_ply) {  // not for nothing: a search may have 100 nodes
-        std::memset(static_cast<void*>(histories_->low_ply), 0, sizeof histories_->low_ply);
-    }
-    has_corrections_ =
-        parts_.corrections && (c_.correction_pawns || c_.correction_pieces || c_.correction_moves);
+    fill_scores(histories_->low_ply, 98);
+    has_corrections_ = parts_.corrections;
 }
 
 template <Evaluator E>
@@ -142,12 +145,14 @@ void Worker<E>::iterate() {
 // Searches root moves from index `rank` on, in an aspiration window around the previous score.
 template <Evaluator E>
 Score Worker<E>::search_root(int depth, std::size_t rank) {
-    Score alpha = -INFINITE, beta = INFINITE, expected = root_moves_[rank].previous;
-    Score margin = c_.aspiration;
-    last_pv_ = root_moves_[rank].pv;
-    if (parts_.aspiration && depth >= 4 && !is_decisive(expected)) {
-        alpha = expected - margin;
-        beta = expected + margin;
+    Score alpha = -INFINITE, beta = INFINITE;
+    const RootMove& expected = root_moves_[rank];
+    Score margin =
+        c_.aspiration + index_ % 8 + Score(std::abs(expected.mean_square) / c_.aspiration_divisor);
+    last_pv_ = root_moves_[0].pv;
+    if (parts_.aspiration) {
+        alpha = std::max(expected.average - margin, -INFINITE);
+        beta = std::min(expected.average + margin, INFINITE);
     }
     int failed_high = 0;
     while (true) {
@@ -167,17 +172,17 @@ Score Worker<E>::search_root(int depth, std::size_t rank) {
             report();
         }
         if (score <= alpha) {
-            beta = (alpha + beta) / 2;
+            beta = alpha;
             alpha = std::max(score - margin, -INFINITE);
             failed_high = 0;
         } else if (score >= beta) {
+            alpha = std::max(beta - margin, alpha);
             beta = std::min(score + margin, INFINITE);
-            failed_high = std::min(failed_high + 1, 3);
+            ++failed_high;
         } else {
             return score;
         }
-        margin += margin / 2 + 5;
-        if (is_decisive(score)) margin = INFINITE;
+        margin += margin / 3;
     }
 }
 

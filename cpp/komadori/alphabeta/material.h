@@ -50,6 +50,13 @@ constexpr Score gain(Move m) {
                : capture_value(m.captured()) + (m.is_promotion() ? promotion_value(m.moved()) : 0);
 }
 
+// The same, counting a captured piece once.
+constexpr Score single_gain(Move m) {
+    return m.is_drop()
+               ? 0
+               : PIECE_VALUE[m.captured()] + (m.is_promotion() ? promotion_value(m.moved()) : 0);
+}
+
 Score material(const Position& position);  // Black's view, board and hands
 
 class MaterialEvaluator {

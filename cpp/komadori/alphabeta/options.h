@@ -35,7 +35,6 @@ struct Parts {
     bool futility = true;  // of nodes and moves, including pruning by static exchange
     bool probing = true;   // ProbCut
     bool reductions = true;
-    bool check_extension = true;
     bool singular_extension = true;
     bool corrections = true;  // of the evaluation, by correction histories
     bool mate_in_one = true;

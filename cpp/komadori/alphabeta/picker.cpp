@@ -51,30 +51,29 @@ ListedMove* best_of(ListedMove* first, ListedMove* end) {
 }  // namespace
 
 MovePicker::MovePicker(const Position& position, const Histories& histories,
-                       const OrderingHints& hints, Aim aim, bool all_moves, Square square)
+                       const Constants& constants, const OrderingHints& hints, Aim aim,
+                       bool all_moves)
     : position_(position),
       histories_(histories),
+      c_(constants),
       hints_(hints),
       aim_(aim),
-      all_moves_(all_moves),
-      square_(square) {
+      all_moves_(all_moves) {
     if (hints_.priors) {
         stage_ = POLICY_TABLE;
     } else if (position.in_check()) {
         stage_ = EVASION_TABLE;
-    } else if (aim == Aim::SEARCH) {
-        stage_ = TABLE;
     } else {
-        stage_ = QUIESCE_TABLE;
-        if (aim == Aim::RECAPTURES && hints_.table_move.to() != square) hints_.table_move = Move();
+        stage_ = aim == Aim::SEARCH ? TABLE : QUIESCE_TABLE;
     }
     if (hints_.table_move.is_none()) stage_ = Stage(stage_ + 1);
 }
 
-MovePicker::MovePicker(const Position& position, const Histories& histories, Move table_move,
-                       Score threshold)
+MovePicker::MovePicker(const Position& position, const Histories& histories,
+                       const Constants& constants, Move table_move, Score threshold)
     : position_(position),
       histories_(histories),
+      c_(constants),
       aim_(Aim::PROBE),
       threshold_(threshold),
       stage_(PROBE_TABLE) {
@@ -87,38 +86,61 @@ MovePicker::MovePicker(const Position& position, const Histories& histories, Mov
 }
 
 void MovePicker::score_captures() {
-    Color us = position_.turn();
+    const Color us = position_.turn();
     for (ListedMove* m = at_; m < end_; ++m) {
-        Move move = m->move();
+        const Move move = m->move();
         m->score =
-            8 * gain(move) - PIECE_VALUE[move.moved()] / 4 +
-            histories_.capture(piece_after(us, move), move.to())[base_type(move.captured())] / 8;
+            histories_.capture(piece_after(us, move), move.to())[base_type(move.captured())] +
+            c_.order_gain * single_gain(move);
     }
 }
 
 int MovePicker::history_of(Move m) const {
-    Piece p = piece_after(position_.turn(), m);
-    const OrderWeights& w = histories_.weights;
+    const Piece p = piece_after(position_.turn(), m);
+    const Square to = m.to();
     const int index = Histories::butterfly_index(m);
-    int sum = w.butterfly * histories_.butterfly[position_.turn()][index] +
-              w.one * (*hints_.rows[0])(p, m.to()) + w.two * (*hints_.rows[1])(p, m.to()) +
-              w.four * (*hints_.rows[2])(p, m.to());
-    if (hints_.pawns) sum += w.pawns * (*hints_.pawns)(p, m.to());
-    if (hints_.low_ply) sum += w.low_ply * hints_.low_ply[index];
-    return sum / 16;
+    int sum = c_.order_butterfly * histories_.butterfly[position_.turn()][index] +
+              c_.order_pawns * (*hints_.pawns)(p, to);
+    for (const ContinuationRow* row : hints_.rows) sum += (*row)(p, to);
+    if (hints_.low_ply) sum += c_.order_low_ply * hints_.low_ply[index] / hints_.low_ply_divisor;
+    return sum;
 }
 
+// A direct check that loses little counts as a high history.
 void MovePicker::score_quiets() {
-    for (ListedMove* m = at_; m < end_; ++m) m->score = history_of(m->move());
+    const Color us = position_.turn(), them = opponent(us);
+    const Square king = position_.king(them);
+    Bitboard checks[PIECE_TYPES] = {};
+    if (king != NO_SQUARE) {
+        const Bitboard occupied = position_.occupied();
+        const Bitboard steps = king_attacks(king);
+        for (PieceType t : {PAWN, KNIGHT, SILVER, GOLD}) checks[t] = step_attacks(them, t, king);
+        for (PieceType t : {PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER}) checks[t] = checks[GOLD];
+        checks[LANCE] = lance_attacks(them, king, occupied);
+        checks[BISHOP] = bishop_attacks(king, occupied);
+        checks[ROOK] = rook_attacks(king, occupied);
+        checks[HORSE] = checks[BISHOP] | steps;
+        checks[DRAGON] = checks[ROOK] | steps;
+    }
+    for (ListedMove* m = at_; m < end_; ++m) {
+        const Move move = m->move();
+        m->score = history_of(move);
+        const PieceType after = move.is_promotion() ? promoted_type(move.moved()) : move.moved();
+        if (checks[after].has(move.to()) && exchange_gains(position_, move, -c_.order_check_loss)) {
+            m->score += c_.order_check;
+        }
+    }
 }
 
 void MovePicker::score_evasions() {
+    const Color us = position_.turn();
     for (ListedMove* m = at_; m < end_; ++m) {
-        Move move = m->move();
+        const Move move = m->move();
         if (move.captured()) {
-            m->score = (1 << 24) + 8 * gain(move) - PIECE_VALUE[move.moved()];
+            m->score = (1 << 28) + PIECE_VALUE[move.captured()];
         } else {
-            m->score = history_of(move);
+            m->score = histories_.butterfly[us][Histories::butterfly_index(move)] +
+                       (*hints_.rows[0])(piece_after(us, move), move.to());
         }
     }
 }
@@ -157,6 +179,7 @@ Move MovePicker::expected() {
     switch (stage_) {
         case GOOD_CAPTURES:
         case QUIETS:
+        case BAD_QUIETS:
         case EVASIONS:
         case QUIESCE_CAPTURES:
             if (at_ == end_) return {};
@@ -164,18 +187,6 @@ Move MovePicker::expected() {
             return at_->move();
         default:
             return {};
-    }
-}
-
-bool MovePicker::is_refutation(Move m) const {
-    return m == refutations_[0] || m == refutations_[1] || m == refutations_[2];
-}
-
-void MovePicker::skip_to_checks() {
-    if (stage_ == QUIETS) {
-        is_best_first_ = false;
-        end_ = std::partition(at_, end_,
-                              [&](const ListedMove& m) { return position_.gives_check(m.move()); });
     }
 }
 
@@ -188,7 +199,6 @@ Move MovePicker::next(bool skip_quiets) {
             case PROBE_TABLE:
             case POLICY_TABLE:
                 stage_ = Stage(stage_ + 1);
-                if (aim_ == Aim::SEARCH) history_ = history_of(hints_.table_move);
                 return hints_.table_move;
 
             case CAPTURE_INIT:
@@ -204,31 +214,9 @@ Move MovePicker::next(bool skip_quiets) {
                 while (at_ < end_) {
                     Move m = take_best();
                     if (m == hints_.table_move) continue;
-                    if (exchange_gains(position_, m, 0)) return m;
+                    if (exchange_gains(position_, m, -(at_ - 1)->score / c_.order_good_capture))
+                        return m;
                     (bad_end_++)->raw = m.raw();
-                }
-                if (!skip_quiets) {
-                    std::uint16_t quiets[3] = {hints_.killers[0], hints_.killers[1],
-                                               hints_.counter};
-                    for (int i = 0; i < 3; ++i) {
-                        if (!quiets[i] || (i > 0 && quiets[i] == quiets[0]) ||
-                            (i > 1 && quiets[i] == quiets[1])) {
-                            continue;
-                        }
-                        Move m = position_.from_move16(quiets[i]);
-                        bool is_capture = m.captured() || (m.is_promotion() && m.moved() == PAWN);
-                        if (m != hints_.table_move && !is_capture) refutations_[i] = m;
-                    }
-                }
-                stage_ = REFUTATIONS;
-                break;
-
-            case REFUTATIONS:
-                while (refutation_ < 3) {
-                    Move m = refutations_[refutation_++];
-                    if (m.is_none()) continue;
-                    history_ = history_of(m);
-                    return m;
                 }
                 stage_ = QUIET_INIT;
                 break;
@@ -244,17 +232,30 @@ Move MovePicker::next(bool skip_quiets) {
 
             case QUIETS:
                 while (at_ < end_ && !skip_quiets) {
+                    bring_best();
+                    if (at_->score <= -c_.order_good_quiet) break;
                     Move m = take_best();
-                    history_ = (at_ - 1)->score;
-                    if (m != hints_.table_move && !is_refutation(m)) return m;
+                    if (m != hints_.table_move) return m;
                 }
                 is_best_first_ = false;
+                quiet_at_ = at_;
+                quiet_end_ = end_;
                 at_ = moves_;
                 stage_ = BAD_CAPTURES;
                 break;
 
             case BAD_CAPTURES:
                 if (at_ < bad_end_) return (at_++)->move();
+                at_ = quiet_at_;
+                end_ = quiet_end_;
+                stage_ = BAD_QUIETS;
+                break;
+
+            case BAD_QUIETS:
+                while (at_ < end_ && !skip_quiets) {
+                    Move m = take_best();
+                    if (m != hints_.table_move) return m;
+                }
                 stage_ = DONE;
                 break;
 
@@ -266,11 +267,9 @@ Move MovePicker::next(bool skip_quiets) {
                 break;
 
             case EVASIONS:
-            case CHECKS:
                 while (at_ < end_) {
-                    Move m = stage_ == EVASIONS ? take_best() : (at_++)->move();
+                    Move m = take_best();
                     if (m == hints_.table_move) continue;
-                    history_ = (at_ - 1)->score;
                     return m;
                 }
                 stage_ = DONE;
@@ -280,16 +279,9 @@ Move MovePicker::next(bool skip_quiets) {
                 while (at_ < end_) {
                     Move m = take_best();
                     if (m == hints_.table_move) continue;
-                    if (aim_ == Aim::RECAPTURES && m.to() != square_) continue;
                     return m;
                 }
-                stage_ = aim_ == Aim::CAPTURES_AND_CHECKS ? CHECK_INIT : DONE;
-                break;
-
-            case CHECK_INIT:
-                at_ = moves_;
-                end_ = generate_moves<MoveKind::QUIET_CHECKS>(position_, moves_, all_moves_);
-                stage_ = CHECKS;
+                stage_ = DONE;
                 break;
 
             case PROBE_CAPTURES:
@@ -318,7 +310,6 @@ Move MovePicker::next(bool skip_quiets) {
                     const Move m = take_best();
                     const bool is_quiet = !m.captured() && !(m.is_promotion() && m.moved() == PAWN);
                     if (m == hints_.table_move || (skip_quiets && is_quiet)) continue;
-                    history_ = history_of(m);
                     return m;
                 }
                 stage_ = DONE;

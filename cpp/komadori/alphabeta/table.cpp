@@ -73,7 +73,13 @@ void TranspositionTable::store(std::uint64_t key, const TableEntry& entry) {
             bool keep = entry.bound != Bound::EXACT && bound_of(data) != Bound::NONE &&
                         generation_of(data) == generation_ &&
                         entry.depth + 4 + 2 * entry.was_pv <= depth_of(data);
-            if (keep) return;
+            if (keep) {
+                if (!entry.move16 || entry.move16 == std::uint16_t(data)) return;
+                data = (data & ~std::uint64_t(0xffff)) | entry.move16;  // only its move is newer
+                slot.data.store(data, std::memory_order_relaxed);
+                slot.check.store(key ^ data, std::memory_order_relaxed);
+                return;
+            }
             chosen = &slot;
             break;
         }

@@ -34,8 +34,8 @@ class TranspositionTable {
     void new_search() { generation_ = (generation_ + 1) & GENERATIONS; }
 
     bool probe(std::uint64_t key, TableEntry& entry) const;
-    // Overwrites an entry of the same key unless that is much deeper, else the least valuable of
-    // four. If `entry` has no move, the old move of the same key is kept.
+    // Overwrites an entry of the same key, of which only the move if it is much deeper, else the
+    // least valuable of four. If `entry` has no move, the old move of the same key is kept.
     void store(std::uint64_t key, const TableEntry& entry);
     void prefetch(std::uint64_t key) const { __builtin_prefetch(&lines_[index(key)]); }
 

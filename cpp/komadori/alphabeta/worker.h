@@ -2,7 +2,7 @@
 //
 //   think ------- iterative deepening, aspiration windows          (iteration.h)
 //     search ---- principal variation search with pruning          (node_search.h)
-//       quiesce - captures, checks, evasions                       (quiescence.h)
+//       quiesce - captures, evasions                               (quiescence.h)
 //
 // Options::parts disables techniques one by one. Their sources are in those files.
 #pragma once
@@ -54,24 +54,69 @@ class ReductionTable {
     int log_[256] = {};
 };
 
+// Hashes of parts of the board, for histories. A piece in hand counts nowhere.
+struct FeatureKeys {
+    std::uint64_t pawns = 0;
+    std::uint64_t minor = 0;       // lances, knights, silvers, golds and those that move so
+    std::uint64_t pieces[2] = {};  // by side: all but pawns
+
+    // Puts a piece on the board or takes it away.
+    void toggle(Piece p, Square s) {
+        const PieceType t = type_of(p);
+        const std::uint64_t key = splitmix64(std::uint64_t(p) << 8 | std::uint64_t(s));
+        if (t == PAWN) {
+            pawns ^= key;
+            return;
+        }
+        pieces[color_of(p)] ^= key;
+        constexpr unsigned MAJOR =
+            1U << BISHOP | 1U << ROOK | 1U << KING | 1U << HORSE | 1U << DRAGON;
+        if (!(MAJOR >> t & 1)) minor ^= key;
+    }
+    void move(Color us, Move m) {
+        if (m.captured()) toggle(make_piece(opponent(us), m.captured()), m.to());
+        if (!m.is_drop()) toggle(make_piece(us, m.moved()), m.from());
+        toggle(piece_after(us, m), m.to());
+    }
+};
+
+// Moves that a node has tried, without its best one.
+struct Tried {
+    static constexpr int CAPACITY = 32;
+    std::uint32_t quiet[CAPACITY], capture[CAPACITY];  // Move::raw(), uninitialised
+    int quiets = 0, captures = 0;
+
+    void add(Move m, bool is_capture) {
+        if (is_capture) {
+            capture[captures++] = m.raw();
+        } else {
+            quiet[quiets++] = m.raw();
+        }
+    }
+};
+
 // The search stack: what a node shares with the nodes above and below it.
 struct Frame {
     int ply = 0;
-    Move current;   // being searched; Move() for a null move
-    Move excluded;  // skipped by a singular extension search
-    std::uint16_t killers[2] = {};
-    Score static_eval = NO_SCORE;  // corrected; NO_SCORE in check
+    Move current;                  // being searched; Move() for a null move
+    Move excluded;                 // skipped by a singular extension search
+    Score static_eval = NO_SCORE;  // corrected; in check that of this side's last turn
     Score raw_eval = NO_SCORE;     // the evaluator's
-    Correction* corrections[4] = {};
+    int correction = 0;            // of static_eval, 1/CORRECTION_UNIT
+    Correction* corrections[6] = {};
     int history = 0;  // history score of the current move
     int move_count = 0;
     int cutoffs = 0;    // of the children
-    int reduction = 0;  // of the current move, 1/1024
+    int reduction = 0;  // of the current move, plies
+    FeatureKeys keys;
     bool in_check = false;
     bool improving = false;  // the static evaluation rose since this side's last move
     bool was_pv = false;
+    bool is_known = false;           // in the table
     bool is_last_pv = false;         // on the best line of the last iteration
     ContinuationRow* row = nullptr;  // of the current move
+    CorrectionRow* correction_row = nullptr;
+    PawnRow* pawns = nullptr;
     Line* line = nullptr;
 };
 
@@ -100,6 +145,9 @@ struct RootMove {
     Bound bound = Bound::EXACT;          // of the score: the window of the search that found it
     std::vector<Move> pv;
     std::uint64_t effort = 0;  // nodes below it
+    // Running means of the score and of its square with the score's sign.
+    Score average = -INFINITE;
+    std::int64_t mean_square = -std::int64_t(INFINITE) * INFINITE;
     // Of a non-promotion that the tree omits, the same move with promotion; else none. It is played
     // only if it mates and its twin doesn't, since mate by a dropped pawn is illegal.
     Move twin;
@@ -114,7 +162,7 @@ class Worker final : public AnyWorker {
           index_(index),
           weights_(weights),
           evaluator_(weights),
-          histories_(allocate_large<Histories>(1)) {
+          histories_(std::make_unique_for_overwrite<Histories>()) {
         new_game();
     }
 
@@ -147,37 +195,53 @@ class Worker final : public AnyWorker {
     Score search(Frame* f, Score alpha, Score beta, int depth, bool cut_node);
     template <Node KIND>
     std::optional<Score> prune_early(Frame* f, Score alpha, Score beta, int& depth, bool cut_node,
-                                     const TableHit& known);
-    std::optional<Score> null_move(Frame* f, Score beta, int depth, Score eval, bool cut_node);
+                                     int prior_reduction, const TableHit& known);
+    std::optional<Score> null_move(Frame* f, Score beta, int depth);
     bool mates(Frame* f, Move m, int depth);
-    std::optional<Score> probe(Frame* f, Score beta, int depth, Move table_move, bool cut_node);
-    bool is_futile(const Frame* f, Move m, int history, bool gives_check, Score alpha, int depth,
-                   int reduced_depth) const;
-    bool fails_exchange(Move m, int history, bool gives_check, int depth, int reduced_depth) const;
-    Score capture_history(Move m) const {
-        return histories_->capture(piece_after(position_.turn(), m),
-                                   m.to())[base_type(m.captured())];
-    }
-    std::optional<int> extension(Frame* f, Move m, bool gives_check, Score beta, int depth,
-                                 bool is_pv, bool cut_node, const TableHit& known);
+    std::optional<Score> probe(Frame* f, Score beta, Score target, int depth, Move table_move,
+                               bool cut_node);
     template <Node KIND>
-    int late_move_reduction(const Frame* f, Move m, int base, bool gives_check, Score alpha,
-                            bool cut_node, const TableHit& known) const;
+    bool is_pruned(Frame* f, Move m, bool gives_check, Score alpha, int depth, int r, Score& best,
+                   bool has_best);
+    bool is_shuffling(const Frame* f, Move m) const;
+    std::optional<int> extension(Frame* f, Move m, Score beta, int depth, bool is_pv, bool cut_node,
+                                 const TableHit& known, Score& cut);
+    int base_reduction(const Frame* f, int depth, int count, Score window) const;
+    template <Node KIND>
+    int late_move_reduction(const Frame* f, int r, Score alpha, int depth, bool cut_node,
+                            const TableHit& known) const;
     void update_root_move(Frame* f, Move m, Score score, Score alpha, Score beta,
                           std::uint64_t nodes_before);
-    void reward(Frame* f, Move best, int depth);
+    void reward(Frame* f, Move best, Move table_move, int depth, const Tried& tried);
+    void reward_before(Frame* f, Score best, int depth);
     void reward_quiet(Frame* f, Move m, int bonus);
     void reward_continuation(Frame* f, Piece p, Square to, int bonus);
 
     // quiescence.h
     template <Node KIND>
-    Score quiesce(Frame* f, Score alpha, Score beta, int depth);
+    Score quiesce(Frame* f, Score alpha, Score beta);
 
     bool is_stopped() const { return is_stopped_; }
     TableHit look_up(const Frame* f, std::uint64_t key) const;
-    // The difference to add to the evaluation; sets f->corrections.
-    Score correction(Frame* f);
-    void learn_correction(Frame* f, Score score, int depth);
+    static constexpr int CORRECTION_UNIT = 131072;
+    int correction(Frame* f);
+    void learn_correction(Frame* f, Score score, int depth, bool has_best);
+    HistoryScore<HISTORY_LIMIT>& butterfly(Color c, Move m) const {
+        return histories_->butterfly[c][Histories::butterfly_index(m)];
+    }
+    HistoryScore<CAPTURE_LIMIT>& captures(Color c, Move m) const {
+        return histories_->capture(piece_after(c, m), m.to())[base_type(m.captured())];
+    }
+    // The continuation histories of the last two moves.
+    static int continuation(const Frame* f, Color c, Move m) {
+        const Piece p = piece_after(c, m);
+        return (*(f - 1)->row)(p, m.to()) + (*(f - 2)->row)(p, m.to());
+    }
+    void find_pawn_row(Frame* f) {
+        constexpr int SHIFT = 52;
+        static_assert(PAWN_ROWS == std::size_t(1) << (64 - SHIFT));
+        f->pawns = &histories_->pawns[f->keys.pawns >> SHIFT];
+    }
     // Sets static_eval, from the table if possible; returns it, improved by the table's score.
     Score evaluate_node(Frame* f, const TableHit& known);
     template <Node KIND>
@@ -204,21 +268,13 @@ class Worker final : public AnyWorker {
     OrderingHints hints(const Frame* f, Move table_move) const;
     // The policy network's priors, or nullptr if it isn't used at this node.
     const Priors* priors(bool is_root, int depth);
-    static std::uint64_t mix(std::uint64_t h, const Bitboard& b) {
-        h = (h ^ b.lo) * 0x9e3779b97f4a7c15;
-        return ((h ^ (h >> 29)) ^ b.hi) * 0xbf58476d1ce4e5b9;
-    }
-    std::uint64_t pawn_key() const {
-        return mix(mix(0, position_.pieces(BLACK, PAWN)), position_.pieces(WHITE, PAWN));
-    }
-    std::size_t pawn_row() const { return pawn_key() >> 32 & (PAWN_ROWS - 1); }
     Bitboard pinned() const { return position_.blockers(position_.turn(), position_.turn()); }
 
     Shared& shared_;
     const int index_;
     const typename E::Weights& weights_;
     E evaluator_;
-    LargePages<Histories> histories_;
+    std::unique_ptr<Histories> histories_;
     Position position_;
     Parts parts_;
     Constants c_;
@@ -260,7 +316,17 @@ class Worker final : public AnyWorker {
 template <Evaluator E>
 void Worker<E>::make(Frame* f, Move m) {
     f->current = m;
-    f->row = &histories_->continuation(piece_after(position_.turn(), m), m.to());
+    (f + 1)->keys = f->keys;
+    (f + 1)->keys.move(position_.turn(), m);
+    const Piece p = piece_after(position_.turn(), m);
+    if ((f + 1)->keys.pawns != f->keys.pawns) {
+        find_pawn_row(f + 1);
+    } else {
+        (f + 1)->pawns = f->pawns;
+    }
+    const std::size_t row = Histories::row_of(p, m.to());
+    f->row = &histories_->continuation[(2 * f->in_check + is_capture(m)) * Histories::ROWS + row];
+    f->correction_row = &histories_->move_corrections[row];
     evaluator_.push(position_, m);
     position_.do_move(m);
     ++seen();
@@ -277,7 +343,10 @@ void Worker<E>::unmake() {
 template <Evaluator E>
 void Worker<E>::make_null(Frame* f) {
     f->current = Move();
+    (f + 1)->keys = f->keys;
+    (f + 1)->pawns = f->pawns;
     f->row = &histories_->nothing;
+    f->correction_row = &histories_->no_correction;
     evaluator_.push_null(position_);
     position_.do_null_move();
     shared_.table.prefetch(position_.key());
@@ -291,14 +360,12 @@ void Worker<E>::unmake_null() {
 
 template <Evaluator E>
 OrderingHints Worker<E>::hints(const Frame* f, Move table_move) const {
-    OrderingHints h{.table_move = table_move, .rows = {(f - 1)->row, (f - 2)->row, (f - 4)->row}};
-    if (c_.order_pawns) h.pawns = &histories_->pawns[pawn_row()];
-    if (c_.order_low_ply && f->ply < LOW_PLIES) h.low_ply = histories_->low_ply[f->ply];
-    if (!c_.order_refutations) return h;
-    h.killers[0] = f->killers[0];
-    h.killers[1] = f->killers[1];
-    if (Move last = (f - 1)->current; !last.is_none()) {
-        h.counter = histories_->counter(piece_after(opponent(position_.turn()), last), last.to());
+    OrderingHints h{.table_move = table_move,
+                    .rows = {(f - 1)->row, (f - 2)->row, (f - 3)->row, (f - 4)->row, (f - 6)->row},
+                    .pawns = f->pawns};
+    if (f->ply < LOW_PLIES) {
+        h.low_ply = histories_->low_ply[f->ply];
+        h.low_ply_divisor = 1 + f->ply;
     }
     return h;
 }
@@ -365,7 +432,8 @@ Score Worker<E>::evaluate_node(Frame* f, const TableHit& known) {
     bool is_known = known.hit && known.entry.eval != NO_SCORE;
     f->raw_eval = f->static_eval = is_known ? known.entry.eval : evaluate_here();
     if (has_corrections_) {
-        f->static_eval = std::clamp(f->raw_eval + correction(f), -EVAL_LIMIT, EVAL_LIMIT);
+        f->static_eval =
+            std::clamp(f->raw_eval + f->correction / CORRECTION_UNIT, -EVAL_LIMIT, EVAL_LIMIT);
     }
     bool improves =
         known.hit && known.bounds(known.score > f->static_eval ? Bound::LOWER : Bound::UPPER);

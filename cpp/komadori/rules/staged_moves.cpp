@@ -58,41 +58,6 @@ class Generator {
         return out_;
     }
 
-    ListedMove* quiet_checks() {
-        Square king = position_.king(opponent(US));
-        if (king == NO_SQUARE) return out_;
-        Bitboard empty = ~occupied_;
-        Bitboard discovering = position_.blockers(US, opponent(US));
-        for (PieceType t : {LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD, HORSE, DRAGON}) {
-            checks_[t] = attacks(opponent(US), t, king, occupied_) & empty;
-        }
-        checks_[PAWN] = step_attacks(opponent(US), PAWN, king) & empty;
-        for (PieceType t : {PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER})
-            checks_[t] = checks_[GOLD];
-        const Bitboard& own = position_.pieces(US);
-        own.each([&](Square from) {
-            PieceType t = type_of(position_.piece_on(from));
-            if (discovering.has(from)) {
-                ListedMove* first = out_;
-                board_moves(from, t, attacks(US, t, from, occupied_) & empty);
-                out_ = keep_checks(first);
-            } else if (t != KING) {
-                direct_checks(from, t);
-            }
-        });
-        Hand held = position_.hand(US);
-        for (PieceType t : {LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD}) {
-            if (!held.has(t)) continue;
-            Bitboard to = checks_[t];  // the piece attacks the king from there, so no dead ends
-            to.each([&](Square s) { out_ = add(out_, Move::drop(t, s)); });
-        }
-        if (held.has(PAWN)) {
-            Bitboard to = checks_[PAWN] & pawn_files();
-            to.each([&](Square s) { out_ = add(out_, Move::drop(PAWN, s)); });
-        }
-        return out_;
-    }
-
   private:
     void push(Square from, Square to, bool promote, PieceType t) {
         out_ = add(out_, Move::board(from, to, promote, t, type_of(position_.piece_on(to))));
@@ -183,31 +148,6 @@ class Generator {
         }
     }
 
-    // Removes the moves since `first` that don't give check.
-    ListedMove* keep_checks(ListedMove* first) {
-        ListedMove* end = first;
-        for (ListedMove* m = first; m != out_; ++m) {
-            if (position_.gives_check(m->move())) *end++ = *m;
-        }
-        return end;
-    }
-
-    // Direct checks by a piece that discovers none.
-    void direct_checks(Square from, PieceType t) {
-        constexpr Bitboard zone = far_ranks(US, 3);
-        bool promotes = can_promote(t);
-        Bitboard targets = promotes ? checks_[t] | checks_[promoted_type(t)] : checks_[t];
-        Bitboard reach = attacks(US, t, from, occupied_) & targets;
-        if (reach.none()) return;
-        reach.each([&](Square to) {
-            bool in_zone = zone.has(from) || zone.has(to);
-            if (promotes && in_zone && t != PAWN && checks_[promoted_type(t)].has(to)) {
-                push(from, to, true, t);
-            }
-            if (checks_[t].has(to) && stays_plain(t, from, to)) push(from, to, false, t);
-        });
-    }
-
     bool stays_plain(PieceType t, Square from, Square to) const {
         bool in_zone = far_ranks(US, 3).has(to);
         switch (t) {
@@ -262,7 +202,6 @@ class Generator {
     ListedMove* out_;
     Bitboard occupied_;
     bool all_;
-    Bitboard checks_[16];  // by type: empty squares from which it attacks the opponent's king
 };
 
 template <MoveKind KIND, Color US>
@@ -270,7 +209,6 @@ ListedMove* generate_for(const Position& position, ListedMove* out, bool all) {
     Generator<US> generator(position, out, all);
     if constexpr (KIND == MoveKind::CAPTURES) return generator.captures();
     if constexpr (KIND == MoveKind::QUIETS) return generator.quiets();
-    if constexpr (KIND == MoveKind::QUIET_CHECKS) return generator.quiet_checks();
     if constexpr (KIND == MoveKind::EVASIONS) return generator.evasions();
 }
 
@@ -283,7 +221,6 @@ ListedMove* generate_moves(const Position& position, ListedMove* out, bool all) 
 }
 template ListedMove* generate_moves<MoveKind::CAPTURES>(const Position&, ListedMove*, bool);
 template ListedMove* generate_moves<MoveKind::QUIETS>(const Position&, ListedMove*, bool);
-template ListedMove* generate_moves<MoveKind::QUIET_CHECKS>(const Position&, ListedMove*, bool);
 template ListedMove* generate_moves<MoveKind::EVASIONS>(const Position&, ListedMove*, bool);
 
 bool is_legal_pseudo(const Position& position, const Bitboard& pinned, Move m) {

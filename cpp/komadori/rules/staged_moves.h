@@ -23,10 +23,9 @@ struct ListedMove {
 };
 
 enum class MoveKind {
-    CAPTURES,      // captures and pawn promotions; not in check
-    QUIETS,        // all other moves; not in check
-    QUIET_CHECKS,  // the QUIETS that give check; not in check
-    EVASIONS,      // all moves; in check
+    CAPTURES,  // captures and pawn promotions; not in check
+    QUIETS,    // all other moves; not in check
+    EVASIONS,  // all moves; in check
 };
 
 // Writes to `out`, which must have room for more than MAX_LEGAL_MOVES, and returns the end. Unless
