@@ -65,6 +65,7 @@ template <Evaluator E>
 void Worker<E>::reward_continuation(Frame* f, Piece p, Square to, int bonus) {
     const int weights[] = {c_.continuation_one,  c_.continuation_two,  c_.continuation_three,
                            c_.continuation_four, c_.continuation_five, c_.continuation_six};
+    bonus = std::clamp(bonus, -CONTINUATION_LIMIT, CONTINUATION_LIMIT);
     for (int back = 1; back <= 6; ++back) {
         if (f->in_check && back > 2) break;
         if ((f - back)->current.is_none()) continue;
