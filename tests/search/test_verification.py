@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -24,11 +25,22 @@ def searcher(**options: Any) -> PuctSearcher:
     return made
 
 
+def stop_when_refuted(verified: PuctSearcher, stop: StopEvent) -> None:
+    """Stop the search once it has refuted a move, or after a minute."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        verdicts = verified.verdicts
+        if verdicts is not None and any(map(verdicts.is_refuted, list(verdicts.scores))):
+            break
+        time.sleep(0.05)
+    stop.set()
+
+
 def test_a_refuted_move_is_not_played_and_leaves_the_tree() -> None:
     blind = searcher().search(Limits(nodes=60)).best_move
     verified = searcher(verify_margin=100)
     stop = StopEvent()
-    threading.Timer(1.5, stop.set).start()
+    threading.Thread(target=stop_when_refuted, args=(verified, stop)).start()
     result = verified.search(Limits(infinite=True), stop=stop)
     assert blind is not None
     assert blind.usi() != "5e5c+"

@@ -3,9 +3,8 @@
 // Each is an option of the player `alphabeta` (Search.NAME), which `komadori tune` can set and GUIs
 // aren't shown. Scores are in centipawns of a pawn of 90; reductions in 1/1024 plies and weights of
 // histories in 1/1024 unless a comment says otherwise; thresholds of static exchanges count a
-// captured piece twice (exchange.h). The values are those of YaneuraOu 33ccf1f (August 2026) and
-// Stockfish, whose authors tuned them by millions of games; docs/results/alphabeta.md has what
-// they won here.
+// captured piece twice (exchange.h). The values are those of YaneuraOu 33ccf1f (August 2026);
+// docs/results/alphabeta.md has what the search with them won.
 #pragma once
 
 #include <span>

@@ -12,12 +12,11 @@
 //   late_move_reduction  Late Move Reductions
 //
 // Capitalised names are pages of chessprogramming.org. The conditions and formulas are those of
-// YaneuraOu 33ccf1f (August 2026), which follows Stockfish; the numbers are in constants.h.
+// YaneuraOu 33ccf1f (August 2026), which follows Stockfish; most numbers are in constants.h.
 // Options::parts disables single parts.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 
 #include "komadori/alphabeta/worker.h"
 
@@ -213,7 +212,7 @@ template <Evaluator E>
 template <Node KIND>
 std::optional<Score> Worker<E>::prune_early(Frame* f, Score alpha, Score beta, int& depth,
                                             bool cut_node, int prior_reduction,
-                                            const TableHit& known) {
+                                            const TableHit& known, bool& improving) {
     constexpr bool IS_PV = KIND != Node::NON_PV, IS_ROOT = KIND == Node::ROOT;
     const bool excluding = !f->excluded.is_none();
     if (!IS_ROOT && !known.hit && !excluding && has_mate_in_one<KIND>(f)) {
@@ -239,7 +238,7 @@ std::optional<Score> Worker<E>::prune_early(Frame* f, Score alpha, Score beta, i
         if (!known.hit && last.moved() != PAWN && !last.is_promotion())
             (*f->pawns)(piece_after(them, last), last.to()) << fall * c_.fall_pawns;
     }
-    f->improving = f->static_eval > (f - 2)->static_eval;
+    improving = f->static_eval > (f - 2)->static_eval;
     const bool worsening = f->static_eval > -above->static_eval;  // the opponent's evaluation
     if (prior_reduction >= c_.hindsight_more && !worsening) ++depth;
     if (prior_reduction >= 2 && depth >= 2 &&
@@ -259,25 +258,24 @@ std::optional<Score> Worker<E>::prune_early(Frame* f, Score alpha, Score beta, i
         const int per_ply = c_.reverse_margin - c_.reverse_unknown * !known.hit;
         const Score margin =
             per_ply * depth -
-            (c_.reverse_improving * f->improving + c_.reverse_worsening * worsening) * per_ply /
-                1024 +
+            (c_.reverse_improving * improving + c_.reverse_worsening * worsening) * per_ply / 1024 +
             std::abs(f->correction) / (100 * c_.reverse_correction);
         if (eval - margin >= beta) return (2 * beta + eval) / 3;
     }
     if (parts_.null_move && cut_node && !excluding && !last.is_none() &&
         f->ply >= null_move_from_ply_ && beta >= -EVAL_LIMIT &&
         f->static_eval >=
-            beta - c_.null_per_ply * depth - c_.null_improving * f->improving + c_.null_base) {
+            beta - c_.null_per_ply * depth - c_.null_improving * improving + c_.null_base) {
         if (auto score = null_move(f, beta, depth)) return score;
         if (is_stopped()) return 0;
     }
-    f->improving |= f->static_eval >= beta;
+    improving |= f->static_eval >= beta;
     // Internal iterative reduction: without a table move, search less deep.
     if (parts_.table && parts_.reductions && !f->is_last_pv && (IS_PV || cut_node) &&
         depth >= c_.iterative_depth && known.move.is_none() && prior_reduction <= 3) {
         --depth;
     }
-    const Score target = beta + c_.probe_margin - c_.probe_improving * f->improving;
+    const Score target = beta + c_.probe_margin - c_.probe_improving * improving;
     if (!IS_ROOT && parts_.probing && depth >= 3 && !is_decisive(beta) &&
         !(known.score != NO_SCORE && known.score < target)) {
         return probe(f, beta, target, depth, known.move, cut_node);
@@ -307,8 +305,7 @@ bool Worker<E>::is_pruned(Frame* f, Move m, bool gives_check, Score alpha, int d
         return alpha >= 0 && !exchange_gains(position_, m, -margin);
     }
     if (f->is_last_pv && KIND != Node::NON_PV) return false;
-    const Piece p = piece_after(us, m);
-    int history = (*(f - 1)->row)(p, m.to()) + (*(f - 2)->row)(p, m.to()) + (*f->pawns)(p, m.to());
+    int history = continuation(f, us, m) + (*f->pawns)(piece_after(us, m), m.to());
     if (history < -c_.history_pruning * depth) return true;
     history += c_.history_main * butterfly(us, m) / 32;
     reduced_depth += history / c_.history_depth;
@@ -346,7 +343,7 @@ std::optional<int> Worker<E>::extension(Frame* f, Move m, Score beta, int depth,
     const Score below =
         known.score -
         (c_.singular_margin + c_.singular_was_pv * (f->was_pv && !is_pv)) * depth / 55;
-    const int count = f->move_count;
+    const int count = f->move_count;  // the search changes it
     f->excluded = m;
     const Score others = search<Node::NON_PV>(f, below - 1, below, (depth - 1) / 2, cut_node);
     f->excluded = Move();
@@ -375,10 +372,11 @@ std::optional<int> Worker<E>::extension(Frame* f, Move m, Score beta, int depth,
 
 // The reduction of a move before pruning, 1/1024 plies.
 template <Evaluator E>
-int Worker<E>::base_reduction(const Frame* f, int depth, int count, Score window) const {
+int Worker<E>::base_reduction(const Frame* f, int depth, int count, Score window,
+                              bool improving) const {
     const int scaled = reductions_(depth, count);
     return scaled + c_.reduction_base - window * c_.reduction_window / std::max(root_window_, 1) +
-           !f->improving * scaled * c_.reduction_worse / 1024 + c_.reduction_pruning * f->was_pv;
+           !improving * scaled * c_.reduction_worse / 1024 + c_.reduction_pruning * f->was_pv;
 }
 
 // Of the current move, which has been made; `r` is its base reduction.
@@ -496,12 +494,12 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         return known.score;
     }
     f->correction = has_corrections_ ? correction(f) : 0;
+    bool improving = false;  // not in the frame: other searches of this node have their own
     if (f->in_check) {
         f->static_eval = (f - 2)->static_eval;
         f->raw_eval = NO_SCORE;
-        f->improving = false;
-    } else if (auto score =
-                   prune_early<KIND>(f, alpha, beta, depth, cut_node, prior_reduction, known)) {
+    } else if (auto score = prune_early<KIND>(f, alpha, beta, depth, cut_node, prior_reduction,
+                                              known, improving)) {
         return *score;
     }
     if (is_stopped()) return 0;  // the searches above may have been interrupted
@@ -520,6 +518,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
     Score best = -INFINITE;
     Move best_move;
     bool skip_quiets = false;
+    int count = 0;
     Tried tried;
 
     while (true) {
@@ -542,13 +541,13 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
             continue;
         }
         const std::uint64_t nodes_before = nodes();
-        const int count = ++f->move_count;
+        f->move_count = ++count;
         const bool capture = is_capture(m), gives_check = position_.gives_check(m);
         if (IS_PV) (f + 1)->line->length = 0;
-        int r = parts_.reductions ? base_reduction(f, depth, count, beta - alpha) : 0;
+        int r = parts_.reductions ? base_reduction(f, depth, count, beta - alpha, improving) : 0;
         if (!IS_ROOT && best >= -EVAL_LIMIT && parts_.futility) {
             skip_quiets |=
-                10 * count >= (c_.late_base + c_.late_square * depth * depth) / (2 - f->improving);
+                10 * count >= (c_.late_base + c_.late_square * depth * depth) / (2 - improving);
             if (is_pruned<KIND>(f, m, gives_check, alpha, depth, r, best, !best_move.is_none()))
                 continue;
         }
@@ -619,7 +618,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         if (m != best_move && count <= Tried::CAPACITY) tried.add(m, capture);
     }
 
-    if (f->move_count == 0) return excluding ? alpha : mated_in(f->ply);
+    if (count == 0) return excluding ? alpha : mated_in(f->ply);
     if (best >= beta && !is_decisive(best) && !is_decisive(alpha))
         best = (best * depth + beta) / (depth + 1);
     if (!best_move.is_none()) {

@@ -9,13 +9,11 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 #include "komadori/alphabeta/engine.h"
 #include "komadori/alphabeta/exchange.h"
 #include "komadori/alphabeta/history.h"
-#include "komadori/alphabeta/large_pages.h"
 #include "komadori/alphabeta/material.h"
 #include "komadori/alphabeta/picker.h"
 #include "komadori/base/hash.h"
@@ -110,7 +108,6 @@ struct Frame {
     int reduction = 0;  // of the current move, plies
     FeatureKeys keys;
     bool in_check = false;
-    bool improving = false;  // the static evaluation rose since this side's last move
     bool was_pv = false;
     bool is_known = false;           // in the table
     bool is_last_pv = false;         // on the best line of the last iteration
@@ -127,11 +124,6 @@ struct TableHit {
     Score score = NO_SCORE;  // mates counted from the root
     Move move;               // legal here, or Move()
 
-    // False after a stand-pat cutoff of the quiescence search, which doesn't look for a mate in
-    // one.
-    bool has_no_mate_in_one() const {
-        return hit && (entry.depth > TranspositionTable::DEPTH_MIN || entry.bound == Bound::NONE);
-    }
     bool bounds(Bound needed) const { return score != NO_SCORE && allows(entry.bound, needed); }
     bool allows_cutoff(Score beta, int depth) const {
         return hit && entry.depth >= depth && bounds(score >= beta ? Bound::LOWER : Bound::UPPER);
@@ -195,7 +187,7 @@ class Worker final : public AnyWorker {
     Score search(Frame* f, Score alpha, Score beta, int depth, bool cut_node);
     template <Node KIND>
     std::optional<Score> prune_early(Frame* f, Score alpha, Score beta, int& depth, bool cut_node,
-                                     int prior_reduction, const TableHit& known);
+                                     int prior_reduction, const TableHit& known, bool& improving);
     std::optional<Score> null_move(Frame* f, Score beta, int depth);
     bool mates(Frame* f, Move m, int depth);
     std::optional<Score> probe(Frame* f, Score beta, Score target, int depth, Move table_move,
@@ -206,7 +198,7 @@ class Worker final : public AnyWorker {
     bool is_shuffling(const Frame* f, Move m) const;
     std::optional<int> extension(Frame* f, Move m, Score beta, int depth, bool is_pv, bool cut_node,
                                  const TableHit& known, Score& cut);
-    int base_reduction(const Frame* f, int depth, int count, Score window) const;
+    int base_reduction(const Frame* f, int depth, int count, Score window, bool improving) const;
     template <Node KIND>
     int late_move_reduction(const Frame* f, int r, Score alpha, int depth, bool cut_node,
                             const TableHit& known) const;
@@ -223,7 +215,7 @@ class Worker final : public AnyWorker {
 
     bool is_stopped() const { return is_stopped_; }
     TableHit look_up(const Frame* f, std::uint64_t key) const;
-    static constexpr int CORRECTION_UNIT = 131072;
+    static constexpr int CORRECTION_UNIT = 131072;  // a centipawn
     int correction(Frame* f);
     void learn_correction(Frame* f, Score score, int depth, bool has_best);
     HistoryScore<HISTORY_LIMIT>& butterfly(Color c, Move m) const {
@@ -274,6 +266,7 @@ class Worker final : public AnyWorker {
     const int index_;
     const typename E::Weights& weights_;
     E evaluator_;
+    // In normal pages: a short search uses few rows, and a huge page takes long to clear.
     std::unique_ptr<Histories> histories_;
     Position position_;
     Parts parts_;
