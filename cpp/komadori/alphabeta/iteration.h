@@ -45,6 +45,7 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
         }
     }
     find_pawn_row(&frames_[BEFORE]);
+    find_corrections(&frames_[BEFORE], root_turn_);
     seen_.fill(0);
     Position past = root;
     while (true) {
@@ -156,9 +157,9 @@ Score Worker<E>::search_root(int depth, std::size_t rank) {
     }
     int failed_high = 0;
     while (true) {
-        root_depth_ = std::max(1, depth - failed_high);
         root_window_ = beta - alpha;
-        Score score = search<Node::ROOT>(&frames_[BEFORE], alpha, beta, root_depth_, false);
+        const Score score = search<Node::ROOT>(&frames_[BEFORE], alpha, beta,
+                                               std::max(1, depth - failed_high), false);
         std::stable_sort(root_moves_.begin() + long(rank), root_moves_.end(),
                          [](const RootMove& a, const RootMove& b) {
                              return a.score != b.score ? a.score > b.score

@@ -24,26 +24,32 @@ namespace komadori::alphabeta {
 
 // ---- histories
 
-// The correction of a static evaluation in 1/CORRECTION_UNIT centipawns; sets f->corrections.
+// Sets f->corrections, by the frame's features and the moves before it. Early, when the move is
+// made: most entries aren't cached.
 template <Evaluator E>
-int Worker<E>::correction(Frame* f) {
+void Worker<E>::find_corrections(Frame* f, Color us) {
     constexpr int SHIFT = 48;
     static_assert(CORRECTIONS == std::size_t(1) << (64 - SHIFT));
-    constexpr int UNSEEN = 8;
-    const Color us = position_.turn();
     Correction** slot = f->corrections;
     slot[0] = &histories_->pawn_corrections[us][f->keys.pawns >> SHIFT];
     slot[1] = &histories_->minor_corrections[us][f->keys.minor >> SHIFT];
     for (Color side : {BLACK, WHITE})
         slot[2 + side] = &histories_->piece_corrections[side][us][f->keys.pieces[side] >> SHIFT];
-    int moves = UNSEEN;
     slot[4] = slot[5] = nullptr;
     if (const Move last = (f - 1)->current; !last.is_none()) {
         const Piece p = piece_after(opponent(us), last);
         slot[4] = &(*(f - 2)->correction_row)(p, last.to());
         slot[5] = &(*(f - 4)->correction_row)(p, last.to());
-        moves = *slot[4] + *slot[5];
     }
+    for (const Correction* c : f->corrections) __builtin_prefetch(c);
+}
+
+// The correction of a static evaluation in 1/CORRECTION_UNIT centipawns.
+template <Evaluator E>
+int Worker<E>::correction(const Frame* f) const {
+    constexpr int UNSEEN = 8;
+    Correction* const* slot = f->corrections;
+    const int moves = slot[4] ? *slot[4] + *slot[5] : UNSEEN;
     return c_.correction_pawns * *slot[0] + c_.correction_minor * *slot[1] +
            c_.correction_pieces * (*slot[2] + *slot[3]) + c_.correction_moves * moves;
 }
@@ -215,7 +221,7 @@ std::optional<Score> Worker<E>::prune_early(Frame* f, Score alpha, Score beta, i
                                             const TableHit& known, bool& improving) {
     constexpr bool IS_PV = KIND != Node::NON_PV, IS_ROOT = KIND == Node::ROOT;
     const bool excluding = !f->excluded.is_none();
-    if (!IS_ROOT && !known.hit && !excluding && has_mate_in_one<KIND>(f)) {
+    if (!IS_ROOT && !known.hit && !excluding && has_mate_in_one<KIND>(f, depth + PROVEN)) {
         return mate_in(f->ply + 1);
     }
     Score eval = f->static_eval;
@@ -354,7 +360,7 @@ std::optional<int> Worker<E>::extension(Frame* f, Move m, Score beta, int depth,
     }
     if (others < below) {
         const Score error = std::abs(f->correction) / (100 * c_.singular_correction);
-        const bool is_quiet = !is_capture(m), is_deep = f->ply > root_depth_;
+        const bool is_quiet = !is_capture(m), is_deep = f->ply > iteration_;
         const Score two = c_.double_base + c_.double_pv * is_pv - c_.double_quiet * is_quiet -
                           error - c_.double_history * histories_->table_move / 1024 -
                           c_.double_deep * is_deep;
@@ -599,9 +605,12 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         if (is_stopped()) return 0;
 
         if (IS_ROOT) update_root_move(f, m, score, alpha, beta, nodes_before);
-        if (score > best) {
+        // Near the leaves, one in eight moves that equal the best one replaces it.
+        const int more = !IS_PV && score == best && f->ply + 2 >= iteration_ &&
+                         (nodes() & 14) == 0 && !is_decisive(std::abs(score) + 1);
+        if (score + more > best) {
             best = score;
-            if (score > alpha) {
+            if (score + more > alpha) {
                 best_move = m;
                 if (IS_PV && !IS_ROOT) f->line->set(m, *(f + 1)->line);
                 if (score >= beta) {
@@ -618,13 +627,17 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         if (m != best_move && count <= Tried::CAPACITY) tried.add(m, capture);
     }
 
-    if (count == 0) return excluding ? alpha : mated_in(f->ply);
+    if (count == 0) {
+        if (excluding) return alpha;
+        best = mated_in(f->ply);
+        depth = std::min(depth + PROVEN, MAX_PLIES - 1);
+    }
     if (best >= beta && !is_decisive(best) && !is_decisive(alpha))
         best = (best * depth + beta) / (depth + 1);
     if (!best_move.is_none()) {
         reward(f, best_move, known.move, depth, tried);
         if (!IS_PV) histories_->table_move << (best_move == known.move ? 805 : -787);
-    } else {
+    } else if (count > 0) {
         reward_before(f, best, depth);
     }
     if (best <= alpha) f->was_pv = f->was_pv || (f - 1)->was_pv;
@@ -640,8 +653,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
                                   .bound = bound,
                                   .was_pv = f->was_pv});
     }
-    if (has_corrections_ && !f->in_check && !is_decisive(best) &&
-        (best_move.is_none() || !best_move.captured()) &&
+    if (has_corrections_ && !f->in_check && (best_move.is_none() || !best_move.captured()) &&
         (best > f->static_eval) == !best_move.is_none()) {
         learn_correction(f, best, depth, !best_move.is_none());
     }

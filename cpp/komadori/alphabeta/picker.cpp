@@ -77,8 +77,7 @@ MovePicker::MovePicker(const Position& position, const Histories& histories,
       aim_(Aim::PROBE),
       threshold_(threshold),
       stage_(PROBE_TABLE) {
-    if (!table_move.is_none() && table_move.captured() &&
-        exchange_gains(position, table_move, threshold)) {
+    if (!table_move.is_none() && table_move.captured()) {
         hints_.table_move = table_move;
     } else {
         stage_ = PROBE_INIT;

@@ -216,7 +216,8 @@ class Worker final : public AnyWorker {
     bool is_stopped() const { return is_stopped_; }
     TableHit look_up(const Frame* f, std::uint64_t key) const;
     static constexpr int CORRECTION_UNIT = 131072;  // a centipawn
-    int correction(Frame* f);
+    void find_corrections(Frame* f, Color us);
+    int correction(const Frame* f) const;
     void learn_correction(Frame* f, Score score, int depth, bool has_best);
     HistoryScore<HISTORY_LIMIT>& butterfly(Color c, Move m) const {
         return histories_->butterfly[c][Histories::butterfly_index(m)];
@@ -236,8 +237,10 @@ class Worker final : public AnyWorker {
     }
     // Sets static_eval, from the table if possible; returns it, improved by the table's score.
     Score evaluate_node(Frame* f, const TableHit& known);
+    // Whether there is a mate in one, which is stored with this depth; not in check.
     template <Node KIND>
-    bool has_mate_in_one(Frame* f) const;  // not in check
+    bool has_mate_in_one(Frame* f, int depth);
+    static constexpr int PROVEN = 6;  // plies by which a mate's entry in the table is deeper
     // Terminal by a rule other than mate: repetition, move limit, declaration.
     bool is_terminal(const Frame* f, Score& score);
     Score draw_score() const { return position_.turn() == root_turn_ ? root_draw_ : -root_draw_; }
@@ -279,7 +282,6 @@ class Worker final : public AnyWorker {
     int iteration_ = 0;     // depth of the iteration
     Color root_turn_ = BLACK;
     Score root_draw_ = 0;  // value of a draw for the root's side to move
-    int root_depth_ = 0;
     int selective_depth_ = 0;
     int null_move_from_ply_ = 0;  // no null moves above this ply, during a verification search
     Score root_window_ = 1;
@@ -320,6 +322,7 @@ void Worker<E>::make(Frame* f, Move m) {
     const std::size_t row = Histories::row_of(p, m.to());
     f->row = &histories_->continuation[(2 * f->in_check + is_capture(m)) * Histories::ROWS + row];
     f->correction_row = &histories_->move_corrections[row];
+    find_corrections(f + 1, opponent(position_.turn()));
     evaluator_.push(position_, m);
     position_.do_move(m);
     ++seen();
@@ -340,6 +343,7 @@ void Worker<E>::make_null(Frame* f) {
     (f + 1)->pawns = f->pawns;
     f->row = &histories_->nothing;
     f->correction_row = &histories_->no_correction;
+    find_corrections(f + 1, opponent(position_.turn()));
     evaluator_.push_null(position_);
     position_.do_null_move();
     shared_.table.prefetch(position_.key());
@@ -435,10 +439,17 @@ Score Worker<E>::evaluate_node(Frame* f, const TableHit& known) {
 
 template <Evaluator E>
 template <Node KIND>
-bool Worker<E>::has_mate_in_one(Frame* f) const {
+bool Worker<E>::has_mate_in_one(Frame* f, int depth) {
     if (!parts_.mate_in_one) return false;
     Move m = position_.mate_in_one();
     if (m.is_none()) return false;
+    if (parts_.table) {
+        shared_.table.store(position_.key(), {.move16 = m.move16(),
+                                              .score = mate_in(1),
+                                              .depth = std::min(depth, MAX_PLIES - 1),
+                                              .bound = Bound::EXACT,
+                                              .was_pv = depth > 0 && f->was_pv});
+    }
     if (KIND != Node::NON_PV) {
         f->line->moves[0] = m;
         f->line->length = 1;
