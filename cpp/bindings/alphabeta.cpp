@@ -50,6 +50,8 @@ std::vector<int> staged_moves(const Position& position, std::string_view kind, b
     ListedMove moves[MAX_LEGAL_MOVES + 47];
     ListedMove* end = moves;
     if (kind == "captures") end = generate_moves<MoveKind::CAPTURES>(position, moves, all);
+    if (kind == "captures and promotions")
+        end = generate_moves<MoveKind::CAPTURES_AND_PROMOTIONS>(position, moves, all);
     if (kind == "quiets") end = generate_moves<MoveKind::QUIETS>(position, moves, all);
     if (kind == "evasions") end = generate_moves<MoveKind::EVASIONS>(position, moves, all);
     Bitboard pinned = position.blockers(position.turn(), position.turn());

@@ -63,17 +63,30 @@ def test_what_is_left_out_is_idle_and_has_a_promoting_twin() -> None:
     assert seen > 100
 
 
-def test_captures_and_pawn_promotions_come_first() -> None:
+def test_the_kinds_are_what_they_say() -> None:
+    promotions = 0
     for board in boards():
         if board.is_check():
             continue
-        for bits in staged_moves(board, "captures", True):
+        takes = {
+            kind: [
+                board.piece_code(Move.from_move16(bits).to_square) != 0
+                for bits in staged_moves(board, kind, True)
+            ]
+            for kind in ("captures", "quiets")
+        }
+        assert all(takes["captures"])
+        assert not any(takes["quiets"])
+        both = staged_moves(board, "captures and promotions", True)
+        others = set(both) - set(staged_moves(board, "captures", True))
+        assert len(both) == len(others) + len(takes["captures"])
+        for bits in others:
             move = Move.from_move16(bits)
-            takes = board.piece_code(move.to_square) != 0
-            pawn = move.drop is None and board.piece_code(move.from_square) & 15 == PAWN
-            assert takes or (pawn and move.promotion)
-        for bits in staged_moves(board, "quiets", True):
-            assert not board.piece_code(Move.from_move16(bits).to_square)
+            assert move.drop is None
+            assert move.promotion
+            assert board.piece_code(move.from_square) & 15 == PAWN
+        promotions += len(others)
+    assert promotions > 10
 
 
 def test_key_after_is_the_key_once_the_move_is_made() -> None:

@@ -99,7 +99,7 @@ void Worker<E>::reward(Frame* f, Move best, Move table_move, int depth, const Tr
                       c_.bonus_table_move * (best == table_move) +
                       (f - 1)->history * c_.bonus_above / 1024;
     const int malus = std::min(c_.malus_slope * depth - c_.malus_offset, c_.malus_limit);
-    if (!is_capture(best)) {
+    if (!best.captured()) {
         reward_quiet(f, best, bonus * c_.quiet_bonus / 1024);
         int quiet_malus = malus * c_.quiet_malus / 1024;
         for (int i = 0; i < tried.quiets; ++i) {
@@ -260,7 +260,7 @@ std::optional<Score> Worker<E>::prune_early(Frame* f, Score alpha, Score beta, i
     // Reverse futility: far above beta near the leaves, the opponent can't recover enough.
     if (parts_.futility && !f->was_pv && depth < c_.reverse_depth && eval >= beta &&
         !is_decisive(beta) && !is_decisive(eval) &&
-        (known.move.is_none() || is_capture(known.move))) {
+        (known.move.is_none() || known.move.captured())) {
         const int per_ply = c_.reverse_margin - c_.reverse_unknown * !known.hit;
         const Score margin =
             per_ply * depth -
@@ -298,7 +298,7 @@ bool Worker<E>::is_pruned(Frame* f, Move m, bool gives_check, Score alpha, int d
                           Score& best, bool has_best) {
     const Color us = position_.turn();
     int reduced_depth = depth - 1 - r / 1024;
-    if (is_capture(m) || gives_check) {
+    if (m.captured() || gives_check) {
         const int history = captures(us, m);
         if (!gives_check && reduced_depth < 7 &&
             f->static_eval + c_.capture_base + c_.capture_per_ply * reduced_depth + single_gain(m) +
@@ -328,7 +328,7 @@ bool Worker<E>::is_pruned(Frame* f, Move m, bool gives_check, Score alpha, int d
 // Whether a piece goes back and forth.
 template <Evaluator E>
 bool Worker<E>::is_shuffling(const Frame* f, Move m) const {
-    if (is_capture(m) || m.is_drop() || f->ply < 18) return false;
+    if (m.captured() || m.is_drop() || f->ply < 18) return false;
     const Move two = (f - 2)->current, four = (f - 4)->current;
     if (two.is_none() || four.is_none() || two.is_drop() || four.is_drop()) return false;
     return m.from() == two.to() && two.from() == four.to();
@@ -360,7 +360,7 @@ std::optional<int> Worker<E>::extension(Frame* f, Move m, Score beta, int depth,
     }
     if (others < below) {
         const Score error = std::abs(f->correction) / (100 * c_.singular_correction);
-        const bool is_quiet = !is_capture(m), is_deep = f->ply > iteration_;
+        const bool is_quiet = !m.captured(), is_deep = f->ply > iteration_;
         const Score two = c_.double_base + c_.double_pv * is_pv - c_.double_quiet * is_quiet -
                           error - c_.double_history * histories_->table_move / 1024 -
                           c_.double_deep * is_deep;
@@ -401,7 +401,7 @@ int Worker<E>::late_move_reduction(const Frame* f, int r, Score alpha, int depth
     r += c_.reduction_offset - f->move_count * c_.reduction_count -
          std::abs(f->correction) / (100 * c_.reduction_correction);
     if (cut_node) r += c_.reduction_cut + c_.reduction_cut_blind * known.move.is_none();
-    if (!known.move.is_none() && is_capture(known.move)) r += c_.reduction_table_capture;
+    if (!known.move.is_none() && known.move.captured()) r += c_.reduction_table_capture;
     if (const int cuts = (f + 1)->cutoffs; cuts > 1) {
         r += c_.reduction_cutoffs + c_.reduction_cutoffs_more * (cuts > 2) +
              c_.reduction_cutoffs_all * all_node;
@@ -486,7 +486,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
     if (!IS_PV && !excluding && known.allows_cutoff(beta, depth + (known.score > beta)) &&
         (cut_node == (known.score >= beta) || depth > 5)) {
         if (!known.move.is_none() && known.score >= beta) {
-            if (!is_capture(known.move)) {
+            if (!known.move.captured()) {
                 reward_quiet(f, known.move,
                              std::min(c_.table_bonus_slope * depth - c_.table_bonus_offset,
                                       c_.table_bonus_limit));
@@ -548,7 +548,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         }
         const std::uint64_t nodes_before = nodes();
         f->move_count = ++count;
-        const bool capture = is_capture(m), gives_check = position_.gives_check(m);
+        const bool capture = m.captured() != 0, gives_check = position_.gives_check(m);
         if (IS_PV) (f + 1)->line->length = 0;
         int r = parts_.reductions ? base_reduction(f, depth, count, beta - alpha, improving) : 0;
         if (!IS_ROOT && best >= -EVAL_LIMIT && parts_.futility) {

@@ -307,8 +307,7 @@ Move MovePicker::next(bool skip_quiets) {
             case POLICY:
                 while (at_ < end_) {
                     const Move m = take_best();
-                    const bool is_quiet = !m.captured() && !(m.is_promotion() && m.moved() == PAWN);
-                    if (m == hints_.table_move || (skip_quiets && is_quiet)) continue;
+                    if (m == hints_.table_move || (skip_quiets && !m.captured())) continue;
                     return m;
                 }
                 stage_ = DONE;

@@ -7,8 +7,8 @@
 
 namespace komadori::alphabeta {
 
-// Not in check: stand pat, captures and pawn promotions. In check: every evasion until one doesn't
-// lose, then captures only.
+// Not in check: stand pat and captures. In check: every evasion until one doesn't lose, then
+// captures only.
 template <Evaluator E>
 template <Node KIND>
 Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta) {
@@ -60,7 +60,7 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta) {
         if (!pins) pins = pinned();
         if (!is_legal_pseudo(position_, *pins, m)) continue;
         ++count;
-        const bool capture = is_capture(m);
+        const bool capture = m.captured() != 0;
         if (parts_.futility && best >= -EVAL_LIMIT) {
             if (margin_base >= -EVAL_LIMIT && m.to() != last_to && !position_.gives_check(m)) {
                 if (count > c_.quiescence_moves) continue;

@@ -250,10 +250,6 @@ class Worker final : public AnyWorker {
             sampler_->see(position_, value);
         return value;
     }
-    static bool is_capture(Move m) {  // as MoveKind::CAPTURES
-        return m.captured() || (m.moved() == PAWN && m.is_promotion());
-    }
-
     // Called early, so that the entry is cached when the move is made.
     void prefetch(Move m) const { shared_.table.prefetch(position_.key_after(m)); }
     void make(Frame* f, Move m);
@@ -320,7 +316,8 @@ void Worker<E>::make(Frame* f, Move m) {
         (f + 1)->pawns = f->pawns;
     }
     const std::size_t row = Histories::row_of(p, m.to());
-    f->row = &histories_->continuation[(2 * f->in_check + is_capture(m)) * Histories::ROWS + row];
+    f->row =
+        &histories_->continuation[(2 * f->in_check + (m.captured() != 0)) * Histories::ROWS + row];
     f->correction_row = &histories_->move_corrections[row];
     find_corrections(f + 1, opponent(position_.turn()));
     evaluator_.push(position_, m);

@@ -120,8 +120,9 @@ Score LineSearch<E>::quiesce(int ply, int depth, Score alpha, Score beta) {
         if (best >= beta || depth >= MAX_QUIESCENCE) return best;
     }
     ListedMove moves[MAX_LEGAL_MOVES + 47];
-    ListedMove* end = in_check ? generate_moves<MoveKind::EVASIONS>(position_, moves, false)
-                               : generate_moves<MoveKind::CAPTURES>(position_, moves, false);
+    ListedMove* end =
+        in_check ? generate_moves<MoveKind::EVASIONS>(position_, moves, false)
+                 : generate_moves<MoveKind::CAPTURES_AND_PROMOTIONS>(position_, moves, false);
     sort_captures_first(moves, end);
     const Bitboard pinned = position_.blockers(position_.turn(), position_.turn());
     const int made = position_.path_length();

@@ -28,16 +28,16 @@ class Generator {
     Generator(const Position& position, ListedMove* out, bool all)
         : position_(position), out_(out), occupied_(position.occupied()), all_(all) {}
 
-    ListedMove* captures() {
+    ListedMove* captures(bool and_promotions) {
         const Bitboard& theirs = position_.pieces(opponent(US));
-        pawns(theirs | (~occupied_ & far_ranks(US, 3)), theirs);
+        pawns(and_promotions ? theirs | (~occupied_ & far_ranks(US, 3)) : theirs, theirs);
         pieces(theirs);
         return out_;
     }
 
     ListedMove* quiets() {
         Bitboard empty = ~occupied_;
-        pawns({}, empty);
+        pawns(empty, empty);
         pieces(empty);
         drops(empty);
         return out_;
@@ -127,44 +127,6 @@ class Generator {
         }
     }
 
-    void board_moves(Square from, PieceType t, const Bitboard& targets) {
-        switch (t) {
-            case PAWN:  // its promotions are among the captures
-                return each_plain(
-                    from, t,
-                    targets.without(all_ ? DEAD_END<US, PAWN> : ALWAYS_PROMOTES<US, PAWN>));
-            case LANCE:
-                return each_promotable<LANCE>(from, targets);
-            case KNIGHT:
-                return each_promotable<KNIGHT>(from, targets);
-            case SILVER:
-                return each_promotable<SILVER>(from, targets);
-            case BISHOP:
-                return each_promotable<BISHOP>(from, targets);
-            case ROOK:
-                return each_promotable<ROOK>(from, targets);
-            default:
-                return each_plain(from, t, targets);
-        }
-    }
-
-    bool stays_plain(PieceType t, Square from, Square to) const {
-        bool in_zone = far_ranks(US, 3).has(to);
-        switch (t) {
-            case PAWN:
-                return all_ ? !far_ranks(US, 1).has(to) : !in_zone;
-            case LANCE:
-                return !far_ranks(US, all_ ? 1 : 2).has(to);
-            case KNIGHT:
-                return !far_ranks(US, 2).has(to);
-            case BISHOP:
-            case ROOK:
-                return all_ || !(in_zone || far_ranks(US, 3).has(from));
-            default:
-                return true;
-        }
-    }
-
     Bitboard pawn_files() const { return files_without(position_.pieces(US, PAWN)); }
 
     void drops(const Bitboard& empty) {
@@ -207,7 +169,8 @@ class Generator {
 template <MoveKind KIND, Color US>
 ListedMove* generate_for(const Position& position, ListedMove* out, bool all) {
     Generator<US> generator(position, out, all);
-    if constexpr (KIND == MoveKind::CAPTURES) return generator.captures();
+    if constexpr (KIND == MoveKind::CAPTURES) return generator.captures(false);
+    if constexpr (KIND == MoveKind::CAPTURES_AND_PROMOTIONS) return generator.captures(true);
     if constexpr (KIND == MoveKind::QUIETS) return generator.quiets();
     if constexpr (KIND == MoveKind::EVASIONS) return generator.evasions();
 }
@@ -220,6 +183,8 @@ ListedMove* generate_moves(const Position& position, ListedMove* out, bool all) 
                                     : generate_for<KIND, WHITE>(position, out, all);
 }
 template ListedMove* generate_moves<MoveKind::CAPTURES>(const Position&, ListedMove*, bool);
+template ListedMove* generate_moves<MoveKind::CAPTURES_AND_PROMOTIONS>(const Position&, ListedMove*,
+                                                                       bool);
 template ListedMove* generate_moves<MoveKind::QUIETS>(const Position&, ListedMove*, bool);
 template ListedMove* generate_moves<MoveKind::EVASIONS>(const Position&, ListedMove*, bool);
 

@@ -23,9 +23,10 @@ struct ListedMove {
 };
 
 enum class MoveKind {
-    CAPTURES,  // captures and pawn promotions; not in check
-    QUIETS,    // all other moves; not in check
-    EVASIONS,  // all moves; in check
+    CAPTURES,                 // not in check
+    QUIETS,                   // all other moves; not in check
+    CAPTURES_AND_PROMOTIONS,  // captures and pawn promotions; not in check
+    EVASIONS,                 // all moves; in check
 };
 
 // Writes to `out`, which must have room for more than MAX_LEGAL_MOVES, and returns the end. Unless
