@@ -26,13 +26,13 @@ def mate_positions(count: int) -> list[tuple[Board, int]]:
 
 
 def test_finds_mates_and_shows_them_to_the_end() -> None:
-    cases = mate_positions(12)
-    assert len(cases) == 12
+    cases = mate_positions(60)
+    assert len(cases) == 60
     engine = searcher()
     for board, plies in cases:
         engine.new_game()
         engine.set_position(board)
-        info = engine.search(Limits(depth=plies + 8)).infos[0]
+        info = engine.search(Limits(depth=plies + 4)).infos[0]
         assert info.mate_plies is not None, board.sfen()
         assert 0 < info.mate_plies <= plies
         end = replay(board, info.pv)

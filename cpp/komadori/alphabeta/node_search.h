@@ -221,7 +221,7 @@ std::optional<Score> Worker<E>::prune_early(Frame* f, Score alpha, Score beta, i
                                             const TableHit& known, bool& improving) {
     constexpr bool IS_PV = KIND != Node::NON_PV, IS_ROOT = KIND == Node::ROOT;
     const bool excluding = !f->excluded.is_none();
-    if (!IS_ROOT && !known.hit && !excluding && has_mate_in_one<KIND>(f, depth + PROVEN)) {
+    if (!IS_ROOT && !excluding && has_mate_in_one<KIND>(f, known, depth + PROVEN)) {
         return mate_in(f->ply + 1);
     }
     Score eval = f->static_eval;

@@ -28,7 +28,7 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta) {
 
     Score best = -INFINITE, margin_base = -INFINITE;
     if (!f->in_check) {
-        if (!known.hit && has_mate_in_one<KIND>(f, 0)) return mate_in(f->ply + 1);
+        if (has_mate_in_one<KIND>(f, known, 0)) return mate_in(f->ply + 1);
         f->correction = has_corrections_ ? correction(f) : 0;
         best = evaluate_node(f, known);
         if (is_decisive(best)) best = f->static_eval;

@@ -237,9 +237,10 @@ class Worker final : public AnyWorker {
     }
     // Sets static_eval, from the table if possible; returns it, improved by the table's score.
     Score evaluate_node(Frame* f, const TableHit& known);
-    // Whether there is a mate in one, which is stored with this depth; not in check.
+    // Whether there is a mate in one, which is stored with this depth; not in check. Looks for it
+    // at a position's first visit, and again if the table has one, which quiescence would miss.
     template <Node KIND>
-    bool has_mate_in_one(Frame* f, int depth);
+    bool has_mate_in_one(Frame* f, const TableHit& known, int depth);
     static constexpr int PROVEN = 6;  // plies by which a mate's entry in the table is deeper
     // Terminal by a rule other than mate: repetition, move limit, declaration.
     bool is_terminal(const Frame* f, Score& score);
@@ -436,8 +437,8 @@ Score Worker<E>::evaluate_node(Frame* f, const TableHit& known) {
 
 template <Evaluator E>
 template <Node KIND>
-bool Worker<E>::has_mate_in_one(Frame* f, int depth) {
-    if (!parts_.mate_in_one) return false;
+bool Worker<E>::has_mate_in_one(Frame* f, const TableHit& known, int depth) {
+    if (!parts_.mate_in_one || (known.hit && known.score != mate_in(f->ply + 1))) return false;
     Move m = position_.mate_in_one();
     if (m.is_none()) return false;
     if (parts_.table) {
