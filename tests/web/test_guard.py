@@ -164,7 +164,8 @@ def test_unfinished_uploads_share_a_budget() -> None:
         broken = asyncio.create_task(upload([b"x" * size] * 8, asyncio.Event()))
         await asyncio.sleep(0)
         broken.cancel()
-        await asyncio.gather(broken, return_exceptions=True)
+        (ended,) = await asyncio.gather(broken, return_exceptions=True)
+        assert isinstance(ended, asyncio.CancelledError)  # not after the time-out
         again = [await upload([b"x" * size] * 8, at_once) for _ in range(fit + 1)]
         assert set(again) == {200}
 

@@ -137,7 +137,9 @@ class Guard:
         async def limited_receive() -> Message:
             nonlocal received, held, is_complete
             try:
-                message = await asyncio.wait_for(receive(), None if is_complete else BODY_TIMEOUT_S)
+                # Not asyncio.wait_for, which until Python 3.12 may swallow a cancellation.
+                async with asyncio.timeout(None if is_complete else BODY_TIMEOUT_S):
+                    message = await receive()
             except TimeoutError:
                 raise TooSlowError from None
             is_complete = not message.get("more_body", False)
