@@ -1154,16 +1154,17 @@ def test_a_truncated_jkf_keeps_the_moves_before_its_end(indent: int | None, tmp_
     path.write_text(text)
     (whole,) = read_games(path)
     kept: set[int] = set()
-    for cut in range(1, len(text) - 1, 13 if indent is None else 29):
+    for cut in range(1, len(text) - 1, 7):
         path.write_text(f"{text[:cut]}\n{text}\n")  # as where a writer was ended and began again
-        *damaged, after = read_games(path)
+        games = read_games(path)
+        *damaged, after = games
         assert after == whole
         for part in damaged:
             kept.add(len(part))
             assert part.usi_moves() == whole.usi_moves()[: len(part)]
             if len(part) < len(whole):
                 assert (part.winner, part.end) == (Winner.UNKNOWN, End.UNKNOWN)
-        (skipped,) = read_games(path).skipped
+        (skipped,) = games.skipped
         # after a comma the next game stands where a move is due
         assert skipped.reason.startswith(("not JSON: ", f"ply {max(kept, default=0) + 1}: "))
         assert skipped.reason.endswith("; the moves before it are kept") == bool(damaged)

@@ -137,7 +137,7 @@ class Guard:
         async def limited_receive() -> Message:
             nonlocal received, held, is_complete
             try:
-                # Not asyncio.wait_for, which until Python 3.12 may swallow a cancellation.
+                # Not asyncio.wait_for: before Python 3.12 it can swallow a cancellation.
                 async with asyncio.timeout(None if is_complete else BODY_TIMEOUT_S):
                     message = await receive()
             except TimeoutError:
