@@ -1034,7 +1034,9 @@ def test_a_player_is_not_loaded_from_files_that_changed_in_the_match(
     def change(*_: object) -> None:
         content = bytearray(shipped.read_bytes())
         content[-1] ^= 1
-        weights.write_bytes(content)
+        changed = tmp_path / "changed.bin"
+        changed.write_bytes(content)
+        changed.replace(weights)  # at once, since another process may be reading it
 
     a = f"alphabeta?EvalFile={weights}"
     broken = f"usi:{shlex.quote(sys.executable)} {shlex.quote(str(failing_engine(tmp_path)))}"
