@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from komadori.inference.fakes import UniformEvaluator
+from komadori.inference.protocol import Floats
 from komadori.players import make
 from komadori.rules import Board
 from komadori.search import Limits, PuctOptions, PuctSearcher, StopEvent
@@ -19,8 +21,18 @@ from komadori.search.verification import Verdicts
 HANGING = "4k4/9/4r4/9/4R4/9/9/9/4K4 b P 1"
 
 
+class SlowEvaluator(UniformEvaluator):
+    """Takes a millisecond per position, so the tree can't exhaust the position first.
+
+    Within 30,000 visits the tree finds the capture itself, and no other move is left to verify.
+    """
+
+    def _evaluate(self, inputs: Sequence[Floats], policy: Floats, value: Floats) -> None:
+        time.sleep(0.001 * len(value))
+
+
 def searcher(**options: Any) -> PuctSearcher:
-    made = PuctSearcher(UniformEvaluator(1), PuctOptions(root_mate_plies=0, **options))
+    made = PuctSearcher(SlowEvaluator(1), PuctOptions(root_mate_plies=0, **options))
     made.set_position(Board(HANGING))
     return made
 
