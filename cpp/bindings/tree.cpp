@@ -104,6 +104,7 @@ void bind_options(nb::module_& m) {
         .def_rw("lcb_stdevs", &TreeOptions::lcb_stdevs)
         .def_rw("lcb_min_visits", &TreeOptions::lcb_min_visits)
         .def_rw("value_bias", &TreeOptions::value_bias)
+        .def_rw("uncertainty_weight", &TreeOptions::uncertainty_weight)
         .def_rw("temperature", &TreeOptions::temperature)
         .def_rw("temperature_root", &TreeOptions::temperature_root)
         .def_rw("temperature_decay", &TreeOptions::temperature_decay)

@@ -119,6 +119,10 @@ def test_a_change_of_options_that_change_values_clears_the_tree() -> None:
     changed.temperature_root = 2.0
     driver.tree.options = changed
     assert driver.place(Board()) == 0
+    driver.run(50)
+    changed.uncertainty_weight = 1.0
+    driver.tree.options = changed
+    assert driver.place(Board()) == 0
 
 
 @pytest.mark.parametrize("at_root", [False, True])

@@ -23,6 +23,7 @@ int Tree::expand(Batch& batch, const float* policy, const float* value) {
         Node& node = store_[leaf.node];
         bool valid = value[row] >= -VALUE_SLACK && value[row] <= 1.0f + VALUE_SLACK;
         node.value = valid ? std::clamp(value[row], 0.0f, 1.0f) : 0.5f;
+        const double weight = weight_of_leaf(node.value, leaf.searched);
         if (leaf_search_) node.value = leaf_search_->mixed(node.value, leaf.searched);
         node.unbiased = std::uint16_t(std::lround(node.value * VALUE_ONE));
         if (options_.value_bias > 0.0f) {
@@ -37,7 +38,7 @@ int Tree::expand(Batch& batch, const float* policy, const float* value) {
         node.value_sum += std::uint64_t(own);
         node.square_sum += std::uint64_t(own) * std::uint64_t(own);
         --node.in_flight;
-        backup(flight.path(leaf), VALUE_ONE - own);
+        backup(flight.path(leaf), VALUE_ONE - own, weight);
     }
     stats_.evaluated += rows;
     finish_batch(batch);
@@ -66,20 +67,45 @@ void Tree::finish_batch(Batch& batch) {
     std::erase(flights_, batch.flight);
 }
 
+// The weight of a leaf's value among those of other playouts: 1 if uncertainty_weight is off.
+double Tree::weight_of_leaf(float network, float searched) {
+    if (options_.uncertainty_weight <= 0.0f || !leaf_search_) return 1.0;
+    const double full = uncertainty_.weight(std::abs(double(network) - double(searched)));
+    return 1.0 + double(options_.uncertainty_weight) * (full - 1.0);
+}
+
+double Tree::weight_of_certainty() const {
+    if (options_.uncertainty_weight <= 0.0f || !leaf_search_) return 1.0;
+    return 1.0 + double(options_.uncertainty_weight) * (uncertainty_.certain() - 1.0);
+}
+
+// The value that moves an edge's mean as far as a playout of this weight would: sums have no room
+// for weights. `assumed` is the provisional value of the visit in the edge's sum. Values stay in
+// [0, 1], and a first value is the mean whatever it weighs.
+int Tree::weighted_value(const Edge& edge, int assumed, int value, double weight) {
+    const std::uint32_t others = edge.visits() - 1;
+    if (weight == 1.0 || others == 0) return value;
+    const double mean = double(std::int64_t(edge.value_sum()) - assumed) / double(others);
+    const double weighted = mean + weight * (double(value) - mean);
+    return int(std::lround(std::clamp(weighted, 0.0, double(VALUE_ONE))));
+}
+
 // Backs up the value of a playout along its path. `value` is from the view of the side that made
 // the last move.
-void Tree::backup(std::span<const Step> path, int value) {
+void Tree::backup(std::span<const Step> path, int value, double weight) {
     for (std::size_t i = path.size(); i-- > 0; value = VALUE_ONE - value) {
         Node& node = store_[path[i].node];
+        Edge& edge = store_.edges(node)[path[i].ordinal];
+        const int added = weighted_value(edge, path[i].assumed, value, weight);
         --node.in_flight;
-        node.value_sum += std::uint64_t(value);
-        node.square_sum += std::uint64_t(value) * std::uint64_t(value);
+        node.value_sum += std::uint64_t(added);
+        node.square_sum += std::uint64_t(added) * std::uint64_t(added);
         if (options_.value_bias > 0.0f) {
             const double error = double(value - int(node.unbiased)) / VALUE_ONE;
             value_bias_.learn(node.bias, error, std::max(2u, node.finished()) - 1);
         }
-        const auto change = std::uint64_t(std::int64_t(value) - path[i].assumed);
-        store_.edges(node)[path[i].ordinal].stat += change << VISIT_BITS;
+        const auto change = std::uint64_t(std::int64_t(added) - path[i].assumed);
+        edge.stat += change << VISIT_BITS;
     }
 }
 

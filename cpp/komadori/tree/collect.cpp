@@ -120,7 +120,7 @@ Tree::End Tree::playout(Root& root, Batch& batch, std::span<const std::uint16_t>
         const Node& child = store_[index];
         if (child.proof != Proof::NONE || path_.size() >= MAX_DEPTH) {
             ++stats_.terminal;
-            backup(path_, value_for_mover(child));
+            backup(path_, value_for_mover(child), weight_of_certainty());
             prove(path_, index);
             end = End::BACKED_UP;
             break;
@@ -178,7 +178,7 @@ Tree::End Tree::backup_repetition(Root& root, NodeIndex index, const Selected& s
     ++stats_.terminal;
     ++stats_.repeated;
     path_.push_back(visit(index, selected));
-    backup(path_, repetition_value(repetition, opponent(position.turn())));
+    backup(path_, repetition_value(repetition, opponent(position.turn())), weight_of_certainty());
     return End::BACKED_UP;
 }
 

@@ -37,6 +37,10 @@ struct TreeOptions {
     // the same two moves: see value_bias.h (KataGo's subtree value bias: 0.45).
     float value_bias = 0.0f;  // 0: off
 
+    // Weights playouts by how certain the values of their leaves are: see uncertainty.h (after
+    // KataGo's uncertainty-weighted playouts). Only with a LeafSearch.
+    float uncertainty_weight = 0.0f;  // 0: off, all weigh the same; 1: in full
+
     float temperature = 1.74f;  // of the policy's softmax, > 0; from dlshogi
     // The temperature at depth d is temperature + (root - temperature) decay^d.
     float temperature_root = 0.0f;  // 0: off

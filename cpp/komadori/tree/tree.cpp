@@ -18,9 +18,10 @@ void Tree::set_options(const TreeOptions& options) {
         options.temperature == options_.temperature &&
         options.temperature_root == options_.temperature_root &&
         options.temperature_decay == options_.temperature_decay &&
-        options.value_bias == options_.value_bias && options.draw_value == options_.draw_value &&
-        options.draw_ply == options_.draw_ply && options.repetition == options_.repetition &&
-        options.mate_in_one == options_.mate_in_one &&
+        options.value_bias == options_.value_bias &&
+        options.uncertainty_weight == options_.uncertainty_weight &&
+        options.draw_value == options_.draw_value && options.draw_ply == options_.draw_ply &&
+        options.repetition == options_.repetition && options.mate_in_one == options_.mate_in_one &&
         options.declaration_points == options_.declaration_points;
     options_ = options;
     if (!same_values) clear_unlocked();
@@ -40,6 +41,7 @@ void Tree::clear() {
 void Tree::clear_unlocked() {
     store_.clear();
     value_bias_.clear();
+    uncertainty_.clear();
     for (Root& root : roots_) root.node = root.whole = NO_NODE;
     flights_.clear();
     stats_ = {};

@@ -23,6 +23,7 @@
 #include "komadori/tree/leaf_search.h"
 #include "komadori/tree/options.h"
 #include "komadori/tree/store.h"
+#include "komadori/tree/uncertainty.h"
 #include "komadori/tree/value_bias.h"
 
 namespace komadori {
@@ -175,7 +176,10 @@ class Tree {
     void remove_in_flight(Node& copy, NodeIndex original);
 
     // backup.cpp
-    void backup(std::span<const Step> path, int value);
+    double weight_of_leaf(float network, float searched);
+    double weight_of_certainty() const;
+    static int weighted_value(const Edge& edge, int assumed, int value, double weight);
+    void backup(std::span<const Step> path, int value, double weight = 1.0);
     void undo(std::span<const Step> path);
     void prove(std::span<const Step> path, NodeIndex leaf);
     bool prove_from_edges(Node& node);
@@ -200,6 +204,7 @@ class Tree {
     TreeStats stats_;
     std::unique_ptr<LeafSearch> leaf_search_;
     ValueBias value_bias_;
+    Uncertainty uncertainty_;
     std::uint64_t generation_ = 0;                  // number of clears; invalidates older batches
     std::vector<std::shared_ptr<Flight>> flights_;  // batches in flight
     // State of the current call or playout.

@@ -27,6 +27,7 @@ TREE_SETTINGS = (
     "lcb_stdevs",
     "lcb_min_visits",
     "value_bias",
+    "uncertainty_weight",
     "temperature",
     "temperature_root",
     "temperature_decay",
@@ -43,6 +44,7 @@ _NONNEGATIVE = (
     "stdev_prior_weight",
     "lcb_stdevs",
     "value_bias",
+    "uncertainty_weight",
     "temperature_root",
     "visits_per_flight",
     "draw_ply",
@@ -98,6 +100,10 @@ class PuctOptions:
     value_bias: float = _tree_default("value_bias")
     """Add to a new leaf's value this fraction of the mean error of the network's values after the
     same two moves in this search (KataGo's subtree value bias: 0.45). 0: off."""
+    uncertainty_weight: float = _tree_default("uncertainty_weight")
+    """Weight playouts by how well the network and the alpha-beta search of the leaf (leaf_weight)
+    agree (after KataGo's uncertainty-weighted playouts). 1: in full. 0: all playouts weigh the
+    same."""
     temperature: float = _tree_default("temperature")
     """Temperature of the policy's softmax."""
     temperature_root: float = _tree_default("temperature_root")

@@ -123,6 +123,9 @@ SEARCH_OPTIONS = (
     spin("Value_Bias", _hundredths("value_bias"), 0, 100, "correct the network's values by this "
          "fraction of its mean error after the same two moves, hundredths (KataGo: 45); 0: off",
          Scope.SEARCHER, "value_bias", 100),
+    spin("Uncertainty_Weight", _hundredths("uncertainty_weight"), 0, 100, "weight playouts by how "
+         "well the network and the search of the leaf (`Leaf_Weight`) agree, per cent; 0: all "
+         "weigh the same", Scope.SEARCHER, "uncertainty_weight", 100),
     spin("LCB_Stdevs", _hundredths("lcb_stdevs"), 0, 10_000, "play the move with the highest "
          "lower confidence bound: value minus this many standard errors, hundredths (leela-zero: "
          "500); 0: the most visited move", Scope.SEARCHER, "lcb_stdevs", 100),
