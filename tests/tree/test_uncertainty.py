@@ -54,23 +54,29 @@ def path_in_flight(driver: Driver) -> list[int]:
         path.append(move16)
 
 
+def expanded(driver: Driver) -> tuple[list[int], float, float]:
+    """Expand the only playout in flight; return its moves, its leaf's value and uncertainty."""
+    path = path_in_flight(driver)
+    batch = driver.batches[0]
+    driver.evaluator.start(0, batch.rows)
+    policy, value = driver.evaluator.wait(0)
+    network = float(value[0])
+    driver.tree.expand(batch, policy, value)
+    leaf = driver.tree.view(driver.root, path).value
+    return path, leaf, abs(leaf - network) / LEAF_WEIGHT
+
+
 @pytest.mark.parametrize("strength", [0.4, 1.0])
 def test_a_playout_moves_the_mean_of_its_move_by_its_weight(strength: float) -> None:
     driver = driver_of(strength)
-    batch = driver.batches[0]
     weights = Weights()
     moved = 0
     for _ in range(200):
         before = driver.edges()
         if not driver.collect(0, 1):
             continue
-        path = path_in_flight(driver)
-        driver.evaluator.start(0, batch.rows)
-        policy, value = driver.evaluator.wait(0)
-        network = float(value[0])
-        driver.tree.expand(batch, policy, value)
-        leaf = driver.tree.view(driver.root, path).value
-        weight = 1 + strength * (weights.of(abs(leaf - network) / LEAF_WEIGHT) - 1)
+        path, leaf, uncertainty = expanded(driver)
+        weight = 1 + strength * (weights.of(uncertainty) - 1)
         if not path:
             continue
         usi = Move.from_move16(path[0]).usi()
@@ -88,19 +94,12 @@ def test_a_playout_moves_the_mean_of_its_move_by_its_weight(strength: float) -> 
 
 def test_a_draw_by_the_rules_is_certain() -> None:
     driver = driver_of(1.0, draw_ply=2, draw_value=[0.9, 0.9])
-    batch = driver.batches[0]
     weights = Weights()
     certain = 0
     for _ in range(200):
         before = driver.edges()
-        if driver.tree.collect(0, batch, 1, 1):
-            path = path_in_flight(driver)
-            driver.evaluator.start(0, batch.rows)
-            policy, value = driver.evaluator.wait(0)
-            network = float(value[0])
-            driver.tree.expand(batch, policy, value)
-            leaf = driver.tree.view(driver.root, path).value
-            weights.of(abs(leaf - network) / LEAF_WEIGHT)
+        if driver.tree.collect(0, driver.batches[0], 1, 1):
+            weights.of(expanded(driver)[2])
             continue
         # Black's move, then White's, which draws and is worth 0.9 to White.
         after = driver.edges()
