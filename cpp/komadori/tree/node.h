@@ -17,8 +17,8 @@
 //   +-------------------+-------------+------------+---------------------+---------+
 //
 // Statistics are fixed-point: values in [0, 1] in units of 1/4096. So sums are exact, independent
-// of the order in which batches are expanded, and visits can be undone exactly. The rounding error
-// of a value is at most 1/8192.
+// of the order in which batches are expanded (except with TreeOptions::uncertainty_weight), and
+// visits can be undone exactly. The rounding error of a value is at most 1/8192.
 //
 // A node's sums are from its side to move's view. An edge's sum is from the view of the side that
 // makes the move, which is the side to move of the node that owns the edge.
