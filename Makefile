@@ -8,9 +8,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install -q -c constraints.txt
 CXX_FILES := $(shell find cpp -name '*.cpp' -o -name '*.h')
-# A file's tests run in one process; more processes than four would only compete for the CPUs, since many
-# tests use several threads themselves.
-PARALLEL := -n logical --maxprocesses 4 --dist loadfile
+# A file's tests run in one process. One process more than CPUs, since some tests wait; more than four would only
+# compete for the CPUs, since many tests use several threads themselves. The order is that of tests/conftest.py.
+WORKERS := $(shell $(PYTHON) -c "import os; print(min(4, (os.cpu_count() or 1) + 1))")
+PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PY_FOLDERS := src tests bench tools
 BUILD_INPUTS := $(CXX_FILES) CMakeLists.txt cpp/cmake/variants.cmake pyproject.toml
 

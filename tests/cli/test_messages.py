@@ -22,7 +22,7 @@ from komadori.cli import bench_alphabeta
 from komadori.cli._group import BUG, group
 from komadori.cli.console import console
 from komadori.inference.synthetic import write_random_resnet
-from komadori.records import Game, sample_path, write_games
+from komadori.records import Game, read_games, sample_path, write_games
 
 PROBLEM = "7k1/5g2g/4G2G1/8L/9/9/9/9/9 b 2r2b4s4n3l18p 1"
 
@@ -236,7 +236,8 @@ def test_a_written_file_is_named_on_one_line(tmp_path: Path) -> None:
     game, config = folder / "a.kif", folder / "run.toml"
     write_games(game, [Game.from_usi(["7g7f", "3c3d"])])
     config.write_text(RUN)
-    sample = sample_path()
+    sample = folder / "few.hcpe3"
+    write_games(sample, read_games(sample_path())[:20])
     for words in (
         ["analyse", "--player", "alphabeta", "--nodes", "2", game],
         ["book", "make", game, "--min-count", "1", "--out", folder / "book.db"],

@@ -343,29 +343,25 @@ def test_a_damaged_state_is_refused(tmp_path: Path, damage: str) -> None:
 
 
 def test_a_run_begins_with_anothers_weights(tmp_path: Path) -> None:
-    first = run(tmp_path / "first")
-    parts = examples(400, 1), examples(80, 2)
-    second = Learner(
-        Settings(rate=1e-4), *parts, tmp_path / "second", resume=False, init_from=first.folder
-    )
+    first = run(tmp_path / "first", epochs=2)
+    parts, settings = (examples(400, 1), examples(80, 2)), Settings(rate=1e-4, epochs=2)
+    second = Learner(settings, *parts, tmp_path / "second", resume=False, init_from=first.folder)
     assert second.epoch == 0
     assert np.array_equal(second.model.parameters, first.model.parameters)
     second.run()
-    other = run(tmp_path / "other-weights", seed=2)
+    other = run(tmp_path / "other-weights", seed=2, epochs=2)
     for given in (first.folder, None):
-        Learner(Settings(rate=1e-4), *parts, second.folder, resume=True, init_from=given).run()
+        Learner(settings, *parts, second.folder, resume=True, init_from=given).run()
     with pytest.raises(ValueError, match="second: began with other initial weights"):
-        Learner(Settings(rate=1e-4), *parts, second.folder, resume=True, init_from=other.folder)
+        Learner(settings, *parts, second.folder, resume=True, init_from=other.folder)
     with pytest.raises(ValueError, match="first: began with other initial weights"):
         Learner(first.settings, *parts, first.folder, resume=True, init_from=other.folder)
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "state.npz").write_bytes(b"no state")
-    for settings, folder in (
-        (Settings(architecture="halfkp"), tmp_path / "first"),
-        (Settings(), tmp_path / "broken"),
-    ):
+    for architecture, folder in (("halfkp", "first"), ("k-p", "broken")):
+        wrong = Settings(architecture=architecture)
         with pytest.raises(ValueError, match="no state of a"):
-            Learner(settings, *parts, tmp_path / "third", resume=False, init_from=folder)
+            Learner(wrong, *parts, tmp_path / "third", resume=False, init_from=tmp_path / folder)
 
 
 @pytest.mark.parametrize("architecture", sorted(INPUTS))
@@ -530,11 +526,11 @@ def test_windows_of_other_labels_are_other_data(tmp_path) -> None:
 
 def test_windows_of_a_stream_are_learnt_one_after_the_other(tmp_path) -> None:
     """A stopped and resumed run equals an uninterrupted one."""
-    games = records.read_games(records.sample_path())[:24]
+    games = records.read_games(records.sample_path())[:12]
     for i in range(6):
-        records.write_games(tmp_path / f"{i}.hcpe3.xz", games[4 * i : 4 * i + 4])
+        records.write_games(tmp_path / f"{i}.hcpe3.xz", games[2 * i : 2 * i + 2])
     arguments = ["train", "nnue", "--data", str(tmp_path / "*.xz"), "--test-fraction", "0.2"]
-    arguments += ["--window", "800", "--epochs", "2", "--threads", "1", "--set", "leaves_every=2"]
+    arguments += ["--window", "400", "--epochs", "2", "--threads", "1", "--set", "leaves_every=2"]
     result = CliRunner().invoke(command, [*arguments, "-o", str(tmp_path / "whole")])
     assert result.exit_code == 0, result.output
     assert "windows" in result.output
@@ -543,7 +539,7 @@ def test_windows_of_a_stream_are_learnt_one_after_the_other(tmp_path) -> None:
     from komadori.records.stream import SampleStream, split_files
 
     train, test = split_files(sorted(tmp_path.glob("*.xz")), 0.2, 1)
-    stream = SampleStream(train, 800, seed=1)
+    stream = SampleStream(train, 400, seed=1)
     assert len(log) == 2 * PositionWindows(stream).per_epoch
     held_out = records.load_samples(test)
     positions = Positions.of(held_out, np.flatnonzero(held_out.move16 != 0))
