@@ -48,23 +48,28 @@ def learner(folder, positions: Positions, settings: Settings = SETTINGS, **optio
 
 
 def test_a_run_leaves_weights_and_resumes(tmp_path, positions) -> None:
-    one = replace(SETTINGS, epochs=1)
-    whole = learner(tmp_path / "whole", positions, one)
+    whole = learner(tmp_path / "whole", positions)
     reports = []
     whole.run(report=reports.append)
+    assert [report.epoch for report in reports] == [1, 2]
+    assert reports[1].loss.result < reports[0].loss.result
 
-    part = learner(tmp_path / "part", positions, one)
+    part = learner(tmp_path / "part", positions)
     updates = []
-    part.run(lambda state: updates.append(state.update), stop=lambda: len(updates) == 1)
-    assert (part.state.epoch, part.state.update) == (0, 1)
-    rest = learner(tmp_path / "part", positions, one, resume=True)
-    assert (rest.state.epoch, rest.state.update) == (0, 1)
+    part.run(lambda state: updates.append(state.update), stop=lambda: len(updates) == 3)
+    assert (part.state.epoch, part.state.update) == (1, 1)
+    rest = learner(tmp_path / "part", positions, resume=True)
+    assert (rest.state.epoch, rest.state.update) == (1, 1)
     rest.run()
     for name in ("weights", "squares", "average"):
         assert np.array_equal(getattr(rest.state, name), getattr(whole.state, name)), name
-    written, averaged = KppWeights.load(tmp_path / "part/weights.npz"), whole.weights()
+    first, second = (
+        KppWeights.load(tmp_path / f"{name}/weights.npz") for name in ("whole", "part")
+    )
+    averaged = whole.weights()
     for name in ("kpp", "kkp", "kk"):
-        assert np.array_equal(getattr(written, name), getattr(averaged, name)), name
+        assert np.array_equal(getattr(first, name), getattr(second, name)), name
+        assert np.array_equal(getattr(first, name), getattr(averaged, name)), name
     logs = [(tmp_path / f"{name}/log.jsonl").read_text().splitlines() for name in ("whole", "part")]
     assert [json.loads(line)["held_out"] for line in logs[0]] == [
         json.loads(line)["held_out"] for line in logs[1]
@@ -80,14 +85,13 @@ def test_a_run_leaves_weights_and_resumes(tmp_path, positions) -> None:
     shorter = positions.take(np.r_[np.arange(50, 1600), np.arange(50)])
     with pytest.raises(ValueError, match="other data"):
         learner(tmp_path / "part", shorter, resume=True)
-    longer = learner(tmp_path / "part", positions, resume=True)
-    assert longer.state.epoch == 1
-    longer.run(report=reports.append)
-    assert [report.epoch for report in reports] == [1, 2]
-    assert reports[1].loss.result < reports[0].loss.result
+    longer = learner(tmp_path / "part", positions, replace(SETTINGS, epochs=3), resume=True)
+    assert longer.state.epoch == 2
+    longer.folder.lock.release()
     path = tmp_path / "part/state.npz"
     state = dict(np.load(path))
     for name, array in (
+        ("position", np.array(1)),
         ("position", -state["position"]),
         ("squares", state["squares"][1:]),
         ("squares", -state["squares"]),

@@ -1154,7 +1154,7 @@ def test_a_truncated_jkf_keeps_the_moves_before_its_end(indent: int | None, tmp_
     path.write_text(text)
     (whole,) = read_games(path)
     kept: set[int] = set()
-    for cut in range(1, len(text) - 1, 13):
+    for cut in range(1, len(text) - 1, 7):
         path.write_text(f"{text[:cut]}\n{text}\n")  # as where a writer was ended and began again
         games = read_games(path)
         *damaged, after = games

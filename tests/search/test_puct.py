@@ -155,7 +155,7 @@ def test_the_result_does_not_depend_on_how_slow_the_network_is() -> None:
     found = []
     for delays in ([0.0], [0.03], [0.0, 0.0, 0.05]):
         s = PuctSearcher(Slow(delays), PuctOptions(root_mate_plies=0, multipv=593))
-        found.append(summary(s.search(Limits(nodes=80)).infos))
+        found.append(summary(s.search(Limits(nodes=150)).infos))
     assert found[0] == found[1] == found[2]
 
 
