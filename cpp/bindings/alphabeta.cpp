@@ -230,6 +230,16 @@ void bind_alphabeta(nb::module_& m) {
             return exchange_gains(p, require_legal(p, std::uint16_t(move16)), threshold);
         },
         nb::arg("position"), nb::arg("move16"), nb::arg("threshold_cp"));
+    nb::class_<Outcome>(m, "Outcome", "How far a search thread came.")
+        .def(
+            "__init__",
+            [](Outcome* o, int completed_depth, int depth, Score score, int bound) {
+                new (o) Outcome{completed_depth, depth, score, Bound(bound)};
+            },
+            nb::arg("completed_depth"), nb::arg("depth"), nb::arg("score_cp"),
+            nb::arg("bound") = int(Bound::EXACT));
+    m.def("is_preferred", &is_preferred, nb::arg("helper"), nb::arg("best"),
+          nb::arg("has_one_line"), "Whether a helper thread's result is played.");
     m.def("material", &material, nb::arg("position"));
     m.def(
         "key_after",

@@ -179,22 +179,13 @@ void Engine::run(Position position) {
         if (!workers_[0]->is_out_of_nodes()) stop();
         for (auto& helper : helpers) helper.join();
         shared_.stop = true;
-        // Takes the result of the deepest completed search, of the first thread on a tie. If a node
-        // limit stopped the first thread before it completed any, what the others found is better
-        // than the move that it began with.
         const AnyWorker* best = workers_[0].get();
         // Workers whose thread didn't start hold the lines of an earlier search.
         for (std::size_t i = 1; i <= helpers.size(); ++i) {
-            const auto& worker = workers_[i];
-            if (worker->lines().empty()) continue;
-            bool is_deeper = worker->completed_depth() > best->completed_depth();
-            if (best->completed_depth() == 0) {
-                if (is_deeper || worker->lines()[0].depth > best->lines()[0].depth) {
-                    best = worker.get();
-                }
-            } else if (is_deeper && options.multi_pv == 1 &&
-                       worker->lines()[0].score >= best->lines()[0].score) {
-                best = worker.get();
+            const AnyWorker& worker = *workers_[i];
+            if (worker.lines().empty()) continue;
+            if (is_preferred(worker.outcome(), best->outcome(), options.multi_pv == 1)) {
+                best = &worker;
             }
         }
         found.lines = best->lines();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "komadori/alphabeta/options.h"
+#include "komadori/alphabeta/outcome.h"
 #include "komadori/alphabeta/policy_queue.h"
 #include "komadori/alphabeta/table.h"
 #include "komadori/alphabeta/turns.h"
@@ -130,6 +131,10 @@ class AnyWorker {
     const Cutoffs& cutoffs() const { return cutoffs_; }  // of the last search
     int completed_depth() const { return completed_depth_; }
     const std::vector<Info>& lines() const { return lines_; }  // of the last iteration, best first
+    Outcome outcome() const {                                  // of lines(), which aren't empty
+        const Info& line = lines_.front();
+        return {completed_depth_, line.depth, line.score, line.bound};
+    }
     bool has_reported() const { return has_reported_; }        // whether lines() was reported
     bool is_out_of_nodes() const { return is_out_of_nodes_; }  // the node budget is used up
 

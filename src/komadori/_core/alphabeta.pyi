@@ -338,6 +338,14 @@ class Engine:
 
 def exchange_gains(position: komadori._core.rules.Position, move16: int, threshold_cp: int) -> bool: ...
 
+class Outcome:
+    """How far a search thread came."""
+
+    def __init__(self, completed_depth: int, depth: int, score_cp: int, bound: int = 3) -> None: ...
+
+def is_preferred(helper: Outcome, best: Outcome, has_one_line: bool) -> bool:
+    """Whether a helper thread's result is played."""
+
 def material(position: komadori._core.rules.Position) -> int: ...
 
 def key_after(position: komadori._core.rules.Position, move16: int) -> int: ...
