@@ -130,6 +130,14 @@ void bind_linear_kpp(nb::module_& m) {
                 weights.assign(span_of(kpp), span_of(kkp), span_of(kk), threads);
             },
             "kpp"_a, "kkp"_a, "kk"_a, "threads"_a)
+        .def_static(
+            "check",
+            [](const Flat<const std::int16_t>& kpp, const Flat<const std::int16_t>& kkp,
+               const Flat<const std::int32_t>& kk, int threads) {
+                ReleaseGil release;
+                KppWeights::check(span_of(kpp), span_of(kkp), span_of(kk), threads);
+            },
+            "kpp"_a, "kkp"_a, "kk"_a, "threads"_a, "Raises ValueError where assign() would.")
         .def(
             "evaluate",
             [](const KppWeights& weights, const Position& position) {

@@ -49,11 +49,37 @@ KppWeights::KppWeights()
       kkp_(zeros<std::int16_t>(KKP)),
       kk_(zeros<std::int32_t>(KK)) {}
 
-void KppWeights::assign(std::span<const std::int16_t> kpp, std::span<const std::int16_t> kkp,
-                        std::span<const std::int32_t> kk, int threads) {
+void KppWeights::check(std::span<const std::int16_t> kpp, std::span<const std::int16_t> kkp,
+                       std::span<const std::int32_t> kk, int threads) {
     require_size("KPP", kpp.size(), PAIRS);
     require_size("KKP", kkp.size(), KKP);
     require_size("KK", kk.size(), KK);
+    constexpr int FIRST = 4 * 9;  // the kings on file 5
+    static_assert(file_of(Square(FIRST)) == 4 && FIRST + 9 == FOLDED_KINGS);
+    parallel_queue(9, threads, [&](std::size_t, const auto& next) {
+        for (std::size_t king; (king = FIRST + next()) < FOLDED_KINGS;) {
+            const std::int16_t* triangle = &kpp[king * BONA_PAIRS];
+            for (int a = 1; a < BONA_PIECES; ++a) {
+                for (int b = a + 1; b < BONA_PIECES; ++b) {
+                    const BonaPiece image_a = bona_mirrored(BonaPiece(a));
+                    const BonaPiece image_b = bona_mirrored(BonaPiece(b));
+                    // The start index of a hand block is unused.
+                    if (image_a == NO_BONA_PIECE || image_b == NO_BONA_PIECE) continue;
+                    const std::uint32_t image = pair_place(image_a, image_b);
+                    if (triangle[pair_row(a) + std::uint32_t(b)] != triangle[image]) {
+                        throw std::invalid_argument("KPP[" + std::to_string(king) + "][" +
+                                                    std::to_string(a) + "][" + std::to_string(b) +
+                                                    "] and its mirror image differ");
+                    }
+                }
+            }
+        }
+    });
+}
+
+void KppWeights::assign(std::span<const std::int16_t> kpp, std::span<const std::int16_t> kkp,
+                        std::span<const std::int32_t> kk, int threads) {
+    check(kpp, kkp, kk, threads);
     std::copy(kkp.begin(), kkp.end(), kkp_.get());
     std::copy(kk.begin(), kk.end(), kk_.get());
     parallel_queue(FOLDED_KINGS, threads, [&](std::size_t, const auto& next) {
@@ -73,21 +99,6 @@ void KppWeights::assign(std::span<const std::int16_t> kpp, std::span<const std::
                             square[std::size_t(a) * BONA_PIECES + std::size_t(b)] = w;
                             square[std::size_t(b) * BONA_PIECES + std::size_t(a)] = w;
                         }
-                    }
-                }
-            }
-            if (file_of(Square(king)) != 4) continue;
-            for (int a = 1; a < BONA_PIECES; ++a) {
-                for (int b = a + 1; b < BONA_PIECES; ++b) {
-                    const BonaPiece image_a = bona_mirrored(BonaPiece(a));
-                    const BonaPiece image_b = bona_mirrored(BonaPiece(b));
-                    // The start index of a hand block is unused.
-                    if (image_a == NO_BONA_PIECE || image_b == NO_BONA_PIECE) continue;
-                    const std::uint32_t image = pair_place(image_a, image_b);
-                    if (triangle[pair_row(a) + std::uint32_t(b)] != triangle[image]) {
-                        throw std::invalid_argument("KPP[" + std::to_string(king) + "][" +
-                                                    std::to_string(a) + "][" + std::to_string(b) +
-                                                    "] and its mirror image differ");
                     }
                 }
             }

@@ -53,6 +53,8 @@ class KppWeights {
     // kpp: [FOLDED_KINGS][BONA_PAIRS], where for a king on file 5 a pair and its mirror image must
     // be equal; kkp: [81][81][BONA_PIECES][board, turn]; kk: [81][81][board, turn].
     // Throws std::invalid_argument for a wrong size or an asymmetric pair.
+    static void check(std::span<const std::int16_t> kpp, std::span<const std::int16_t> kkp,
+                      std::span<const std::int32_t> kk, int threads);
     void assign(std::span<const std::int16_t> kpp, std::span<const std::int16_t> kkp,
                 std::span<const std::int32_t> kk, int threads);
 

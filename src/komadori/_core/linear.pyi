@@ -177,6 +177,10 @@ class KppWeights:
 
     def assign(self, kpp: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu', writable=False)], kkp: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu', writable=False)], kk: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> None: ...
 
+    @staticmethod
+    def check(kpp: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu', writable=False)], kkp: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu', writable=False)], kk: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> None:
+        """Raises ValueError where assign() would."""
+
     def evaluate(self, position: komadori._core.rules.Position) -> int:
         """Centipawns, the side to move's view."""
 

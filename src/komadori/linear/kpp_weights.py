@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,12 +61,8 @@ class KppWeights:
         """The weights for the C++ core. Raises WeightsError if they break a symmetry, or for arrays
         of another shape or type.
         """
-        self._check_arrays()
         weights = _core.KppWeights()
-        try:
-            weights.assign(self.kpp, self.kkp, self.kk, available_threads())
-        except (ValueError, TypeError) as error:
-            raise WeightsError(str(error)) from error
+        self._hand_to(weights.assign)
         return weights
 
     def evaluate(self, board: Board) -> int:
@@ -76,12 +73,19 @@ class KppWeights:
         """Write a file of about 120 MB atomically; KKP is stored with one weight per orbit. Raises
         WeightsError as `core` does, and if the weights of an orbit differ.
         """
-        self.core()
+        self._hand_to(_core.KppWeights.check)
         places = np.asarray(_core.kkp_places())
         kkp = np.stack([self.kkp[places], self.kkp[places + 1]], axis=1)
         if not np.array_equal(_spread(kkp, places), self.kkp):
             raise WeightsError("kkp isn't symmetric: a file stores one weight per orbit")
         _FORMAT.write(path, kpp=self.kpp, kkp=kkp, kk=self.kk)
+
+    def _hand_to(self, use: Callable[..., None]) -> None:
+        self._check_arrays()
+        try:
+            use(self.kpp, self.kkp, self.kk, available_threads())
+        except (ValueError, TypeError) as error:
+            raise WeightsError(str(error)) from error
 
     def _check_arrays(self, kkp_shape: tuple[int, ...] = (TABLES["KKP"][1],)) -> None:
         check_array("kpp", self.kpp, (TABLES["KPP"][1],), np.int16)
