@@ -137,6 +137,12 @@ def test_comments_are_in_blacks_view() -> None:
     assert comment(board, None, ("3c3d",)) == ""
 
 
+@pytest.fixture(autouse=True)
+def log_level(caplog: pytest.LogCaptureFixture) -> None:
+    """Capture warnings whatever level the libraries of earlier tests have given the root logger."""
+    caplog.set_level(logging.WARNING)
+
+
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csa_client, "BACKOFF_S", (0.05, 0.1))
