@@ -1,6 +1,6 @@
 """Training data of a policy network: nodes per move at equal generation time.
 
-    python bench/policy_data.py --test GAMES... [--nodes 1000 250 4000 16000] [--seconds 900]
+    python bench/policy_data.py --test GAMES... [--nodes 1000 250 4000] [--seconds 900]
         [--config experiments/resnet5x64.toml] [--net resnet4x48] [--samples 1024000]
         [--games 200] [--match-nodes 300] [--folder policy-data]
 
@@ -125,7 +125,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--test", type=Path, nargs="+", default=[], help="files of games")
-    parser.add_argument("--nodes", type=int, nargs="+", default=[1000, 250, 4000, 16000])
+    parser.add_argument("--nodes", type=int, nargs="+", default=[1000, 250, 4000])
     parser.add_argument("--seconds", type=float, default=900, help="CPU time per arm, generating")
     parser.add_argument("--config", type=Path, default=Path("experiments/resnet5x64.toml"))
     parser.add_argument("--net", default="resnet4x48")
