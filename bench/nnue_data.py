@@ -21,7 +21,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from komadori import arena, records
+from arms import play_arms
+
+from komadori import records
 from komadori.atomic import write_text
 from komadori.generate.nearby import Nearby, NearbyFolder, NearbySettings, generate_nearby
 from komadori.generate.settings import SearchBounds
@@ -76,23 +78,6 @@ def learn(folder: Path, data: list[str], positions: int, weight: float, samples:
     return weights
 
 
-def play(arms: dict[str, Path], options: argparse.Namespace) -> None:
-    """Play a match of every arm against the first one."""
-    names = list(arms)
-    for name in names[1:]:
-        result = arena.play_match(
-            *(f"alphabeta?Eval=nnue&EvalFile={arms[one]}" for one in (name, names[0])),
-            games=options.games,
-            seed=7,
-            concurrency=options.threads,
-            conditions=arena.Conditions(nodes=options.match_nodes),
-            out=options.folder / f"match-{name}",
-            names=(name, names[0]),
-        )
-        score = f"+{result.wins} -{result.losses} ={result.draws}"
-        print(f"{name} against {names[0]}: {score}, {result.estimate}", flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -123,7 +108,14 @@ def main() -> None:
         for weight in options.lambdas:
             folder = options.folder / f"lambda-{weight:g}"
             arms[folder.name] = learn(folder, data, positions, weight, options.samples)
-    play(arms, options)
+    players = {name: f"alphabeta?Eval=nnue&EvalFile={path}" for name, path in arms.items()}
+    play_arms(
+        players,
+        options.folder,
+        games=options.games,
+        nodes=options.match_nodes,
+        concurrency=options.threads,
+    )
 
 
 if __name__ == "__main__":

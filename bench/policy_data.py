@@ -21,7 +21,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from komadori import arena
+from arms import play_arms
+
 from komadori.atomic import write_text
 from komadori.generate import (
     BuiltinGames,
@@ -103,23 +104,6 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
         print(f"{folder.name}, {test.name}: {facts.read_text()}", flush=True)
 
 
-def play(arms: dict[str, Path], options: argparse.Namespace) -> None:
-    """Play a match of every arm against the first one."""
-    names = list(arms)
-    for name in names[1:]:
-        result = arena.play_match(
-            *(f"model:{arms[one]}?threads=1&Leaf_Weight=0" for one in (name, names[0])),
-            games=options.games,
-            seed=7,
-            concurrency=options.threads,
-            conditions=arena.Conditions(nodes=options.match_nodes),
-            out=options.folder / f"match-{name}",
-            names=(name, names[0]),
-        )
-        score = f"+{result.wins} -{result.losses} ={result.draws}"
-        print(f"{name} against {names[0]}: {score}, {result.estimate}", flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -143,7 +127,14 @@ def main() -> None:
         generate(folder, nodes, options)
         arms[folder.name] = learn(folder, options)
         measure(folder, options)
-    play(arms, options)
+    players = {name: f"model:{path}?threads=1&Leaf_Weight=0" for name, path in arms.items()}
+    play_arms(
+        players,
+        options.folder,
+        games=options.games,
+        nodes=options.match_nodes,
+        concurrency=options.threads,
+    )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # ONNX Runtime, imported by the tests directly, is not to upload events either.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
-# Several processes share the CPUs: OpenMP's threads are not to wait actively for each other.
+# Several processes share the CPUs: OpenMP threads sleep while they wait, instead of spinning.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Hypothesis's deadline of 200 ms per example measures how busy the machine is.

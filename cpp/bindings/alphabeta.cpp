@@ -230,7 +230,7 @@ void bind_alphabeta(nb::module_& m) {
             return exchange_gains(p, require_legal(p, std::uint16_t(move16)), threshold);
         },
         nb::arg("position"), nb::arg("move16"), nb::arg("threshold_cp"));
-    nb::class_<Outcome>(m, "Outcome", "How far a search thread came.")
+    nb::class_<Outcome>(m, "Outcome", "The result of one search thread.")
         .def(
             "__init__",
             [](Outcome* o, int completed_depth, int depth, Score score, int bound) {

@@ -5,7 +5,7 @@
 
 namespace komadori::alphabeta {
 
-// How far a thread's search came.
+// The result of one thread's search.
 struct Outcome {
     int completed_depth = 0;     // of its last complete iteration; 0: none
     int depth = 0;               // of its best line, which may be of an interrupted iteration
@@ -15,10 +15,10 @@ struct Outcome {
     constexpr bool has_mate() const { return score >= MATE_BOUND && allows(bound, Bound::LOWER); }
 };
 
-// Whether a helper's result is played instead of the best one so far, which is at first that of the
-// first thread: a shorter mate, or a deeper complete search with no lower score. If a node limit
-// stopped the first thread before it completed any depth, what the others found is better than the
-// move that it began with. With several lines a helper's are only taken then, since they weren't
+// Whether a helper's result is played instead of the best so far, which is at first that of the
+// first thread: a shorter mate, or a deeper completed iteration with no lower score. If a node
+// limit stopped the first thread within its first iteration, any helper that came further is
+// better. With several lines only this last rule holds, since those of the helpers weren't
 // reported.
 constexpr bool is_preferred(const Outcome& helper, const Outcome& best, bool has_one_line) {
     const bool is_deeper = helper.completed_depth > best.completed_depth;

@@ -339,7 +339,7 @@ class Engine:
 def exchange_gains(position: komadori._core.rules.Position, move16: int, threshold_cp: int) -> bool: ...
 
 class Outcome:
-    """How far a search thread came."""
+    """The result of one search thread."""
 
     def __init__(self, completed_depth: int, depth: int, score_cp: int, bound: int = 3) -> None: ...
 

@@ -62,7 +62,7 @@ class KppWeights:
         of another shape or type.
         """
         weights = _core.KppWeights()
-        self._hand_to(weights.assign)
+        self._pass_to(weights.assign)
         return weights
 
     def evaluate(self, board: Board) -> int:
@@ -73,14 +73,14 @@ class KppWeights:
         """Write a file of about 120 MB atomically; KKP is stored with one weight per orbit. Raises
         WeightsError as `core` does, and if the weights of an orbit differ.
         """
-        self._hand_to(_core.KppWeights.check)
+        self._pass_to(_core.KppWeights.check)
         places = np.asarray(_core.kkp_places())
         kkp = np.stack([self.kkp[places], self.kkp[places + 1]], axis=1)
         if not np.array_equal(_spread(kkp, places), self.kkp):
             raise WeightsError("kkp isn't symmetric: a file stores one weight per orbit")
         _FORMAT.write(path, kpp=self.kpp, kkp=kkp, kk=self.kk)
 
-    def _hand_to(self, use: Callable[..., None]) -> None:
+    def _pass_to(self, use: Callable[..., None]) -> None:
         self._check_arrays()
         try:
             use(self.kpp, self.kkp, self.kk, available_threads())
