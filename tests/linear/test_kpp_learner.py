@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from click.testing import CliRunner
 from komadori import records
 from komadori.cli.linear import command
 from komadori.linear import KppWeights, WeightsError
-from komadori.linear.kpp import Learner, Settings
+from komadori.linear.kpp import Learner, Report, Settings
 from komadori.linear.regression import (
     Leaves,
     Loss,
@@ -29,7 +30,7 @@ from komadori.rules import Board
 from komadori.search import Limits
 from komadori.search.alphabeta import AlphaBetaSearcher
 
-SETTINGS = Settings(epochs=2, batch=600, threads=1, checkpoint_minutes=0.0)
+SETTINGS = Settings(epochs=2, batch=600, threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +48,21 @@ def learner(folder, positions: Positions, settings: Settings = SETTINGS, **optio
     return Learner(settings, train, test, folder, **({"resume": False} | options))
 
 
-def test_a_run_leaves_weights_and_resumes(tmp_path, positions) -> None:
-    whole = learner(tmp_path / "whole", positions)
-    reports = []
-    whole.run(report=reports.append)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, positions) -> tuple[Learner, list[Report]]:
+    """A run of two epochs and its reports."""
+    ran = learner(tmp_path_factory.mktemp("kpp") / "whole", positions)
+    reports: list[Report] = []
+    ran.run(report=reports.append)
+    return ran, reports
+
+
+def test_a_run_leaves_weights_and_resumes(tmp_path, positions, whole) -> None:
+    ran, reports = whole
     assert [report.epoch for report in reports] == [1, 2]
     assert reports[1].loss.result < reports[0].loss.result
 
-    part = learner(tmp_path / "part", positions)
+    part = learner(tmp_path / "part", positions, replace(SETTINGS, checkpoint_minutes=0.0))
     updates = []
     part.run(lambda state: updates.append(state.update), stop=lambda: len(updates) == 3)
     assert (part.state.epoch, part.state.update) == (1, 1)
@@ -62,15 +70,13 @@ def test_a_run_leaves_weights_and_resumes(tmp_path, positions) -> None:
     assert (rest.state.epoch, rest.state.update) == (1, 1)
     rest.run()
     for name in ("weights", "squares", "average"):
-        assert np.array_equal(getattr(rest.state, name), getattr(whole.state, name)), name
-    first, second = (
-        KppWeights.load(tmp_path / f"{name}/weights.npz") for name in ("whole", "part")
-    )
-    averaged = whole.weights()
+        assert np.array_equal(getattr(rest.state, name), getattr(ran.state, name)), name
+    folders = (ran.folder.path, tmp_path / "part")
+    assert filecmp.cmp(*(folder / "weights.npz" for folder in folders), shallow=False)
+    saved, averaged = KppWeights.load(ran.folder.path / "weights.npz"), ran.weights()
     for name in ("kpp", "kkp", "kk"):
-        assert np.array_equal(getattr(first, name), getattr(second, name)), name
-        assert np.array_equal(getattr(first, name), getattr(averaged, name)), name
-    logs = [(tmp_path / f"{name}/log.jsonl").read_text().splitlines() for name in ("whole", "part")]
+        assert np.array_equal(getattr(saved, name), getattr(averaged, name)), name
+    logs = [(folder / "log.jsonl").read_text().splitlines() for folder in folders]
     assert [json.loads(line)["held_out"] for line in logs[0]] == [
         json.loads(line)["held_out"] for line in logs[1]
     ]
@@ -118,10 +124,8 @@ def test_a_run_killed_between_state_and_weights_resumes(tmp_path, positions, mon
     assert np.array_equal(found.kkp, killed.weights().kkp)
 
 
-def test_weights_play_and_files_are_checked(tmp_path, positions) -> None:
-    learn = learner(tmp_path / "run", positions, replace(SETTINGS, epochs=1))
-    learn.run()
-    path = tmp_path / "run/weights.npz"
+def test_weights_play_and_files_are_checked(tmp_path, positions, whole) -> None:
+    path = whole[0].folder.path / "weights.npz"
     weights = KppWeights.load(path)
     in_core = weights.core()
     searcher = AlphaBetaSearcher("kpp", path)

@@ -192,9 +192,9 @@ class Learner:
             self.state = State.fresh()
         self._quantised = KppWeights.material()
         self._core = _core.KppWeights()
-        self._is_stale = True  # `_core` lacks the last update
         if self.state.epoch and not self.state.update:
-            self.weights().save(self._weights_path)  # the run may have been killed before
+            # The run may have been killed before.
+            self._quantise(self.state.average).save(self._weights_path)
 
     @property
     def _weights_path(self) -> Path:
@@ -259,8 +259,7 @@ class Learner:
     def learn(self, batch: Positions) -> None:
         """Update the weights with a batch."""
         settings, state = self.settings, self.state
-        if self._is_stale:
-            self._refresh()
+        self._evaluate_with(state.weights)
         leaves = Leaves.of(self._core, batch, settings.threads)
         terms = settings.terms(leaves.value_cp, leaves.roots)
         _core.kpp_update(
@@ -277,7 +276,6 @@ class Learner:
         )
         state.loss += Loss.of(terms)
         state.update += 1
-        self._is_stale = True
 
     def save(self, report: Report | None = None) -> None:
         """Write a checkpoint. `report`: of the epoch, if it has ended."""
@@ -285,8 +283,8 @@ class Learner:
 
     def _end_epoch(self, seconds: float) -> Report:
         state, settings = self.state, self.settings
-        weights = self.weights()
-        held_out = measure(weights.core(), self.test, settings, settings.threads)
+        weights = self._evaluate_with(state.average)
+        held_out = measure(self._core, self.test, settings, settings.threads)
         touched = int(np.count_nonzero(state.squares))
         report = Report(state.epoch + 1, state.loss, held_out, touched, seconds)
         state.epoch, state.update, state.loss = state.epoch + 1, 0, NO_LOSS
@@ -295,15 +293,14 @@ class Learner:
         self.folder.log(asdict(report))
         return report
 
-    def _refresh(self) -> None:
-        """Quantise the parameters for quiescence."""
-        quantised = self._quantised
-        _core.kpp_quantise(
-            self.state.weights,
-            quantised.kpp,
-            quantised.kkp,
-            quantised.kk,
-            self.settings.threads,
-        )
-        self._core.assign(quantised.kpp, quantised.kkp, quantised.kk, self.settings.threads)
-        self._is_stale = False
+    def _quantise(self, parameters: NDArray[np.float32]) -> KppWeights:
+        """Round parameters, in memory that the next call reuses."""
+        to = self._quantised
+        _core.kpp_quantise(parameters, to.kpp, to.kkp, to.kk, self.settings.threads)
+        return to
+
+    def _evaluate_with(self, parameters: NDArray[np.float32]) -> KppWeights:
+        """Give the evaluation these parameters, rounded; returns them as `_quantise` does."""
+        weights = self._quantise(parameters)
+        self._core.assign(weights.kpp, weights.kkp, weights.kk, self.settings.threads)
+        return weights
