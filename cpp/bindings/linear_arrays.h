@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "gil.h"
 #include "komadori/linear/leaves.h"
 
 namespace komadori::linear {
@@ -47,7 +48,7 @@ void def_learning(nb::module_& m) {
             const std::size_t n = hcps.shape(0);
             Leaves leaves(0);
             {
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 leaves = find_leaves<E>(weights, span_of(hcps), threads);
             }
             return std::make_tuple(array_of<Hcp, std::uint8_t>(std::move(leaves.hcp), {n, 32}),
@@ -67,7 +68,7 @@ void def_learning(nb::module_& m) {
             const std::vector<Choice> choices = choices_of(hcps, moves);
             std::vector<std::int32_t> found;
             {
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 found = find_ranks<E>(weights, choices, depth, threads);
             }
             const std::size_t n = found.size();

@@ -213,3 +213,9 @@ def test_wrong_settings_are_named() -> None:
         AlphaBetaSearcher("material", weights="x.bin")
     with pytest.raises(ValueError, match="takes no weights"):
         engine_factory("material", "x.bin")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_largest_node_limit_is_no_limit(threads: int) -> None:
+    found = find(Board(), Limits(nodes=2**63 - 1, depth=4), threads=threads)
+    assert found.infos[0].depth == 4

@@ -174,6 +174,11 @@ def test_node_limit() -> None:
     assert found.nodes < 11_000
 
 
+@pytest.mark.parametrize("exponent", [40, 44, 62])
+def test_a_long_time_is_no_short_one(exponent: int) -> None:
+    assert solve(Board(ENDLESS), max_nodes=10_000, time_ms=2**exponent).nodes >= 10_000
+
+
 def test_stop_flag_ends_a_solve() -> None:
     stop = StopFlag()
     solver = MateSolver(hash_mb=256)

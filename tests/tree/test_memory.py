@@ -1,12 +1,17 @@
 """Moving roots, exhausted memory, excluded moves."""
 
+import contextlib
 import random
 
 import pytest
 from driving import Driver
 
+from komadori._core.tree import Tree
 from komadori.inference import load
 from komadori.rules import Board, Move
+from komadori.search.options import PuctOptions
+from komadori.search.protocol import Limits
+from komadori.search.puct import PuctSearcher
 
 MIDDLE = "l2g1k1nl/1r1s1gs2/p1nppp1pp/2p3p2/1p7/2PP2P2/PPSSPP1PP/3R1G3/LN2KG1NL b Bb 25"
 
@@ -223,3 +228,32 @@ def test_an_unknown_root_is_refused() -> None:
     driver = Driver(load("uniform"), Board())
     with pytest.raises(IndexError):
         driver.tree.root_moves(5)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_reclaiming_keeps_the_nodes_of_batches_in_flight(seed: int) -> None:
+    """A repetition makes a private copy of a node; visits in flight remain with the original."""
+    evaluator = load(f"random:{seed}", max_batch=16, slots=3)
+    options = PuctOptions(memory_mb=1, root_mate_plies=0)
+    with contextlib.closing(PuctSearcher(evaluator, options)) as searcher:
+        searcher.set_position(Board("4k4/4g4/9/9/9/9/9/4G4/4K4 b - 1"))
+        for playouts in (3000, 6000):
+            searcher.search(Limits(playouts=playouts))
+            assert searcher.tree.check() == ""
+        assert searcher.tree.stats.reclaims > 0
+
+
+def test_more_roots_than_fit_are_refused() -> None:
+    tree, board, rng = Tree(1 << 20), Board(), random.Random(0)
+
+    def add_roots() -> None:
+        nonlocal board
+        for _ in range(2000):
+            if not board.legal_moves or board.ply > 200:
+                board = Board()
+            board.push(rng.choice(list(board.legal_moves)))
+            tree.set_root(tree.add_root(), Board(board.sfen()))
+
+    with pytest.raises(ValueError, match="too small for its roots"):
+        add_roots()
+    assert tree.check() == ""

@@ -126,8 +126,7 @@ Result Engine::search(const Position& position, const Limits& limits) {
         std::lock_guard control(control_);
         prepare(limits);
     }
-    run(position);
-    return result();
+    return run(position);  // result() may be that of another thread's next search
 }
 
 void Engine::start(const Position& position, const Limits& limits) {
@@ -144,7 +143,7 @@ void Engine::start(const Position& position, const Limits& limits) {
     }
 }
 
-void Engine::run(Position position) {
+Result Engine::run(Position position) {
     // Before any thread starts: the first worker reports the sum over all.
     for (const auto& worker : workers_) worker->reset_counts();
     const Options& options = shared_.options;
@@ -201,9 +200,10 @@ void Engine::run(Position position) {
         if (found.lines.front().pv.size() > 1) found.ponder = found.lines.front().pv[1];
     }
     std::lock_guard lock(mutex_);
-    result_ = std::move(found);
+    result_ = found;
     searching_.store(false, std::memory_order_release);
     changed_.notify_all();
+    return found;
 }
 
 std::vector<Info> Engine::wait(std::int64_t timeout_ms) {

@@ -33,7 +33,7 @@ inline std::int64_t now_ms() {
 // The remaining nodes of a search. Threads claim nodes in advance, so that the limit is exact.
 class NodeBudget {
   public:
-    void reset(std::uint64_t nodes) { left_ = std::int64_t(nodes); }
+    void reset(std::uint64_t nodes) { left_ = std::int64_t(std::min(nodes, MOST)); }
     // Returns the unused nodes of the last claim (negative: nodes used beyond it) and claims up to
     // `most` new ones; 0 if none are left.
     std::int64_t renew(std::int64_t unused, std::int64_t most, std::int64_t threads) {
@@ -46,6 +46,9 @@ class NodeBudget {
     }
 
   private:
+    // Sums with the claims of all threads don't overflow.
+    static constexpr std::uint64_t MOST = std::uint64_t(1) << 62;
+
     std::atomic<std::int64_t> left_{0};
 };
 
@@ -216,7 +219,7 @@ class Engine {
     void join();
     void wait_for_search();
     void prepare(const Limits& limits);
-    void run(Position position);
+    Result run(Position position);
     void apply(const Limits& limits);
 
     WorkerFactory factory_;

@@ -93,7 +93,8 @@ MateResult MateSolver::solve(const Position& root, const MateLimits& limits) {
         throw PositionError("there is no king to mate: the side not to move has none");
     }
     Budget budget;
-    if (limits.time_ms > 0) {
+    constexpr std::int64_t ENDLESS_MS = std::int64_t(1) << 40;  // the clock counts nanoseconds
+    if (limits.time_ms > 0 && limits.time_ms < ENDLESS_MS) {
         budget.deadline = Clock::now() + std::chrono::milliseconds(limits.time_ms);
     }
     budget.stop = limits.stop;

@@ -306,11 +306,11 @@ void Tree::make_room(int playouts) {
     const std::size_t edges = nodes * MAX_LEGAL_MOVES;
     if (store_.has_room(nodes, std::min(edges, store_.edge_capacity() / 4))) return;
     ++stats_.reclaims;
-    const std::vector<NodeIndex> roots = root_nodes();
-    store_.reclaim(roots, 0);
+    const std::vector<NodeIndex> kept = kept_nodes();
+    store_.reclaim(kept, 0);
     for (std::uint32_t visits = 1; store_.fullness() > ROOMY && visits < MAX_VISITS / 2;
          visits *= 2) {
-        store_.reclaim(roots, visits);
+        store_.reclaim(kept, visits);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <new>
 
@@ -19,6 +20,8 @@ constexpr std::uintptr_t LARGE_PAGE = std::uintptr_t(1) << 21;
 // Edges allocated per node. Positions have 30 to 200 moves, but terminal nodes have no edges; edges
 // usually run out before nodes.
 constexpr std::size_t EDGES_PER_NODE = 48;
+// Edges have 32-bit indices; so many nodes take 70 GiB.
+constexpr std::size_t MAX_NODES = UINT32_MAX / EDGES_PER_NODE;
 constexpr std::size_t MIN_BYTES = std::size_t(1) << 20;
 
 // The graph is accessed at random; huge pages halve the TLB misses.
@@ -42,7 +45,7 @@ void Store::Free::operator()(void* p) const { ::operator delete(p, PAGE); }
 Store::Store(std::size_t bytes) {
     // Per node: the node, its edges and up to two slots of the table.
     const std::size_t each = sizeof(Node) + EDGES_PER_NODE * sizeof(Edge) + 2 * sizeof(NodeIndex);
-    node_capacity_ = std::max(bytes, MIN_BYTES) / each;
+    node_capacity_ = std::min(std::max(bytes, MIN_BYTES) / each, MAX_NODES);
     edge_capacity_ = node_capacity_ * EDGES_PER_NODE;
     const std::size_t table = std::bit_ceil(node_capacity_);
     table_mask_ = table - 1;

@@ -67,6 +67,11 @@ std::uint32_t Tree::set_root(int number, const Position& position) {
     stats_.depth = 0;
     root.node = known != NO_NODE ? known : store_.find(key_of(position));
     make_room(2);
+    const bool is_without_moves = root.node == NO_NODE || store_[root.node].edge_count == 0;
+    if (is_without_moves && !store_.has_room(1, MAX_LEGAL_MOVES)) {  // roots are never reclaimed
+        root.node = NO_NODE;
+        throw std::length_error("the tree's memory is too small for its roots");
+    }
     if (root.node == NO_NODE) {
         root.node = store_.create(key_of(position));
         store_[root.node].turn = position.turn();
@@ -139,15 +144,21 @@ void Tree::set_root_priors(int number, std::span<const std::uint16_t> moves,
 bool Tree::reclaim(double fullness) {
     const std::lock_guard guard(lock_);
     if (store_.fullness() <= fullness) return false;
-    store_.reclaim(root_nodes(), 0);
+    store_.reclaim(kept_nodes(), 0);
     return true;
 }
 
-std::vector<NodeIndex> Tree::root_nodes() const {
+// Those of batches in flight needn't be reachable from a root: a repetition replaces an edge's
+// child by a private copy, but its visits in flight remain with the original.
+std::vector<NodeIndex> Tree::kept_nodes() const {
     std::vector<NodeIndex> nodes;
     for (const Root& root : roots_) {
         nodes.push_back(root.node);
         nodes.push_back(root.whole);
+    }
+    for (const std::shared_ptr<Flight>& flight : flights_) {
+        for (const Flight::Leaf& leaf : flight->leaves) nodes.push_back(leaf.node);
+        for (const Step& step : flight->steps) nodes.push_back(step.node);
     }
     return nodes;
 }

@@ -144,7 +144,7 @@ class Tree {
 
     void clear_unlocked();
     NodeIndex follow(const Root& root, NodeIndex from, const Position& position) const;
-    std::vector<NodeIndex> root_nodes() const;
+    std::vector<NodeIndex> kept_nodes() const;  // by reclaiming: roots and those in flight
 
     // collect.cpp
     End playout(Root& root, Batch& batch, std::span<const std::uint16_t> allowed);
