@@ -46,7 +46,7 @@ class NodeBudget {
     }
 
   private:
-    // Sums with the claims of all threads don't overflow.
+    // Leaves room for adding the claims of all threads.
     static constexpr std::uint64_t MOST = std::uint64_t(1) << 62;
 
     std::atomic<std::int64_t> left_{0};

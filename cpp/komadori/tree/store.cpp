@@ -20,7 +20,7 @@ constexpr std::uintptr_t LARGE_PAGE = std::uintptr_t(1) << 21;
 // Edges allocated per node. Positions have 30 to 200 moves, but terminal nodes have no edges; edges
 // usually run out before nodes.
 constexpr std::size_t EDGES_PER_NODE = 48;
-// Edges have 32-bit indices; so many nodes take 70 GiB.
+// Edges have 32-bit indices. This many nodes take 70 GiB.
 constexpr std::size_t MAX_NODES = UINT32_MAX / EDGES_PER_NODE;
 constexpr std::size_t MIN_BYTES = std::size_t(1) << 20;
 

@@ -67,8 +67,8 @@ std::uint32_t Tree::set_root(int number, const Position& position) {
     stats_.depth = 0;
     root.node = known != NO_NODE ? known : store_.find(key_of(position));
     make_room(2);
-    const bool is_without_moves = root.node == NO_NODE || store_[root.node].edge_count == 0;
-    if (is_without_moves && !store_.has_room(1, MAX_LEGAL_MOVES)) {  // roots are never reclaimed
+    const bool needs_edges = root.node == NO_NODE || store_[root.node].edge_count == 0;
+    if (needs_edges && !store_.has_room(1, MAX_LEGAL_MOVES)) {  // roots are never reclaimed
         root.node = NO_NODE;
         throw std::length_error("the tree's memory is too small for its roots");
     }

@@ -193,7 +193,7 @@ class Learner:
         self._quantised = KppWeights.material()
         self._core = _core.KppWeights()
         if self.state.epoch and not self.state.update:
-            # The run may have been killed before.
+            # The run may have been killed before it saved them.
             self._quantise(self.state.average).save(self._weights_path)
 
     @property
