@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from komadori import analysis, arena, encoding, inference, players, records, search, training
+from komadori import _core, analysis, arena, encoding, inference, players, records, search, training
 from komadori.rules import Board
 from komadori.search.alphabeta import AlphaBetaSearcher
 from komadori.wording import names_arguments
@@ -372,3 +372,39 @@ def test_a_network_says_how_many_tensors_it_takes() -> None:
     network = nets.build("resnet1x8")
     with pytest.raises(TypeError, match=re.escape("[N, 62, 9, 9], [N, 57, 9, 9], got 1 tensor")):
         network(torch.zeros(1, 62, 9, 9))
+
+
+def zeros(dtype: str, *shape: int) -> Any:
+    return np.zeros(shape, dtype)
+
+
+HCP = np.frombuffer(Board().hcp(), np.uint8)[None]
+OUTPUTS: dict[str, Callable[[], object]] = {
+    "encode_labels": lambda: _core.encoding.encode_labels(
+        "2187", HCP, zeros("uint16", 1), False, 0, zeros("int32", 1), 1
+    ),
+    "legal_mask": lambda: _core.encoding.legal_mask("2187", HCP, zeros("int64", 2187), 1),
+    "encode_planes": lambda: _core.encoding.encode_planes(
+        "pydlshogi", HCP, None, _core.encoding.PlaneType.FLOAT32, [zeros("float32", 104 * 81)], 1
+    ),
+    "mirror": lambda: _core.encoding.mirror(HCP, None, zeros("int64", 1, 32), None, 1),
+    "mix64": lambda: _core.encoding.mix64(zeros("float64", 1)),
+    "attend": lambda: _core.attention.attend(
+        *[zeros("float32", 1, 1, 1, 1)] * 3, None, zeros("float64", 1, 1, 1, 1),
+        zeros("float32", 1, 1, 1),
+    ),
+    "kpp_quantise": lambda: _core.linear.kpp_quantise(
+        zeros("float32", 1), zeros("int32", 1), zeros("int16", 1), zeros("int32", 1), 1
+    ),
+    "kpp_update": lambda: _core.linear.kpp_update(
+        zeros("float64", 1), zeros("float32", 1), zeros("float32", 1), HCP, zeros("float64", 1),
+        zeros("bool", 1), rates=[1.0] * 8, epsilon=1e-6, decay=0.8, threads=1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_the_core_does_not_write_to_a_copy(name: str) -> None:
+    """An output array of another type would be converted, and the result lost with the copy."""
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        OUTPUTS[name]()

@@ -179,16 +179,44 @@ void bind_alphabeta(nb::module_& m) {
         "Searches in the background, without the GIL. What needs the engine for itself "
         "waits until no search runs.")
         .def(nb::new_(&engine_named), nb::arg("evaluator"), nb::arg("options"))
-        .def_prop_ro("options", &Engine::options, nb::rv_policy::copy)
-        .def("set_options", &Engine::set_options, nb::arg("options"), nb::call_guard<ReleaseGil>())
+        .def_prop_ro("options", &Engine::options, nb::call_guard<ReleaseGil>())
+        .def(
+            "set_options",
+            [](Engine& engine, const Options& options) {
+                without_gil([&](const Options& o) { engine.set_options(o); }, options);
+            },
+            nb::arg("options"))
         .def("new_game", &Engine::new_game, nb::call_guard<ReleaseGil>())
-        .def("evaluate", &Engine::evaluate, nb::arg("position"), nb::call_guard<ReleaseGil>())
-        .def("evaluator_mismatches", &Engine::evaluator_mismatches, nb::arg("start"),
-             nb::arg("steps"), nb::arg("seed"), nb::call_guard<ReleaseGil>())
-        .def("start", &Engine::start, nb::arg("position"), nb::arg("limits"),
-             nb::call_guard<ReleaseGil>())
-        .def("search", &Engine::search, nb::arg("position"), nb::arg("limits"), nb::rv_policy::copy,
-             nb::call_guard<ReleaseGil>(), "Searches on the calling thread and returns the result.")
+        .def(
+            "evaluate",
+            [](Engine& engine, const Position& position) {
+                return without_gil([&](const Position& p) { return engine.evaluate(p); }, position);
+            },
+            nb::arg("position"))
+        .def(
+            "evaluator_mismatches",
+            [](Engine& engine, const Position& start, std::uint64_t steps, std::uint64_t seed) {
+                return without_gil(
+                    [&](const Position& p) { return engine.evaluator_mismatches(p, steps, seed); },
+                    start);
+            },
+            nb::arg("start"), nb::arg("steps"), nb::arg("seed"))
+        .def(
+            "start",
+            [](Engine& engine, const Position& position, const Limits& limits) {
+                without_gil([&](const Position& p, const Limits& l) { engine.start(p, l); },
+                            position, limits);
+            },
+            nb::arg("position"), nb::arg("limits"))
+        .def(
+            "search",
+            [](Engine& engine, const Position& position, const Limits& limits) {
+                return without_gil(
+                    [&](const Position& p, const Limits& l) { return engine.search(p, l); },
+                    position, limits);
+            },
+            nb::arg("position"), nb::arg("limits"),
+            "Searches on the calling thread and returns the result.")
         .def("wait", &Engine::wait, nb::arg("timeout_ms"), nb::call_guard<ReleaseGil>())
         .def(
             "step",
@@ -219,9 +247,14 @@ void bind_alphabeta(nb::module_& m) {
             "Beta cutoffs of the last search by remaining depth, and those by the first move.")
         .def_prop_ro("is_searching", &Engine::is_searching)
         .def("stop", &Engine::stop, nb::call_guard<ReleaseGil>())
-        .def("ponderhit", &Engine::ponderhit, nb::arg("limits"), nb::call_guard<ReleaseGil>())
-        .def("result", &Engine::result, nb::rv_policy::copy, nb::call_guard<ReleaseGil>())
-        .def_prop_ro("nodes", &Engine::nodes)
+        .def(
+            "ponderhit",
+            [](Engine& engine, const Limits& limits) {
+                without_gil([&](const Limits& l) { engine.ponderhit(l); }, limits);
+            },
+            nb::arg("limits"))
+        .def("result", &Engine::result, nb::call_guard<ReleaseGil>())
+        .def_prop_ro("nodes", &Engine::nodes, nb::call_guard<ReleaseGil>())
         .def_prop_ro("table_bytes", &Engine::table_bytes);
 
     m.def(

@@ -78,8 +78,8 @@ void bind_attention(nb::module_& m) {
             ReleaseGil release;
             attend(shape, in, out.data(), log_sum.data(), threads);
         },
-        "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a, "log_sum"_a, "dropout"_a = 0.0f,
-        "seed"_a = 0, "threads"_a = 1,
+        "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a.noconvert(),
+        "log_sum"_a.noconvert(), "dropout"_a = 0.0f, "seed"_a = 0, "threads"_a = 1,
         "softmax(query key^T / sqrt(size) + bias) value.\n\n"
         "query, key, value: float32 [positions, heads, tokens, size], size at most MAX_SIZE,\n"
         "contiguous in the last dimension. bias: [heads, tokens, tokens] or None. Writes out,\n"
@@ -111,8 +111,8 @@ void bind_attention(nb::module_& m) {
                             threads);
         },
         "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a, "log_sum"_a, "by_out"_a,
-        "by_query"_a, "by_key"_a, "by_value"_a, "by_bias"_a.none(), "dropout"_a = 0.0f,
-        "seed"_a = 0, "threads"_a = 1,
+        "by_query"_a.noconvert(), "by_key"_a.noconvert(), "by_value"_a.noconvert(),
+        "by_bias"_a.none().noconvert(), "dropout"_a = 0.0f, "seed"_a = 0, "threads"_a = 1,
         "The gradients of a loss with respect to the inputs of `attend`.\n\n"
         "by_out: the gradient with respect to out, [positions, heads, tokens, size], contiguous\n"
         "in the last dimension. Writes by_query, by_key, by_value [positions, tokens, heads,\n"

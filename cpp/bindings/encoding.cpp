@@ -237,7 +237,8 @@ void bind_tables(nb::module_& m) {
             std::ranges::transform(std::span(numbers.data(), numbers.size()), numbers.data(),
                                    mix64);
         },
-        "numbers"_a, nb::sig("def mix64(numbers: numpy.typing.NDArray[numpy.uint64]) -> None"),
+        "numbers"_a.noconvert(),
+        nb::sig("def mix64(numbers: numpy.typing.NDArray[numpy.uint64]) -> None"),
         "Applies splitmix64's finalizer to each number in place.");
     m.def("feature_tables", [] { return feature_tables(); }, "Every feature table.");
     m.def("label_schemes", [] { return label_schemes(); }, "Every label scheme.");
@@ -285,13 +286,13 @@ void bind_encoding(nb::module_& m) {
     bind_errors(m);
     bind_tables(m);
     m.def("encode_planes", &encode_planes_into, "table"_a, "hcps"_a, "plies"_a.none(), "type"_a,
-          "outs"_a, "threads"_a);
-    m.def("unpack_planes", &unpack_planes_into<float>, "table"_a, "input"_a, "packed"_a, "out"_a,
-          "threads"_a);
+          "outs"_a.noconvert(), "threads"_a);
+    m.def("unpack_planes", &unpack_planes_into<float>, "table"_a, "input"_a, "packed"_a,
+          "out"_a.noconvert(), "threads"_a);
     m.def("unpack_planes", &unpack_planes_into<std::uint8_t>, "table"_a, "input"_a, "packed"_a,
-          "out"_a, "threads"_a);
+          "out"_a.noconvert(), "threads"_a);
     m.def("encode_labels", &encode_labels_into, "scheme"_a, "hcps"_a, "moves"_a, "check_legal"_a,
-          "missing"_a.none(), "out"_a, "threads"_a);
+          "missing"_a.none(), "out"_a.noconvert(), "threads"_a);
     m.def("decode_label", &decode_to_move16, "scheme"_a, "position"_a, "label"_a,
           "The move16 of the legal move with this label.");
     m.def(
@@ -304,13 +305,14 @@ void bind_encoding(nb::module_& m) {
           "temperature"_a, "Probabilities of the legal moves, in order, from a row of logits.");
     m.def("softmax", &softmax_of, "logits"_a, "temperature"_a,
           "Probabilities; -inf gives 0; uniform if one is NaN or inf, or all are -inf.");
-    m.def("encode_positions", &encode_positions_into, "table"_a, "positions"_a, "type"_a, "outs"_a);
-    m.def("mirror", &mirror_into, "hcps"_a, "moves"_a.none(), "mirrored_hcps"_a,
-          "mirrored_moves"_a.none(), "threads"_a);
+    m.def("encode_positions", &encode_positions_into, "table"_a, "positions"_a, "type"_a,
+          "outs"_a.noconvert());
+    m.def("mirror", &mirror_into, "hcps"_a, "moves"_a.none(), "mirrored_hcps"_a.noconvert(),
+          "mirrored_moves"_a.none().noconvert(), "threads"_a);
     m.def("label_2187", &label_of, "move16"_a, "turn"_a,
           "dlshogi's label of a board move or drop, as the search computes it.");
     m.def("policy_candidates", &candidates_of, "scheme"_a, "hcps"_a, "logits"_a, "keep"_a,
           "temperature"_a, "least"_a, "total"_a,
           "(count, move16, visits) of the likely moves of each row, concatenated.");
-    m.def("legal_mask", &legal_mask_into, "scheme"_a, "hcps"_a, "out"_a, "threads"_a);
+    m.def("legal_mask", &legal_mask_into, "scheme"_a, "hcps"_a, "out"_a.noconvert(), "threads"_a);
 }

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace komadori {
 
@@ -30,5 +31,13 @@ class ReleaseGil {
   private:
     PyThreadState* state_;
 };
+
+// Calls f without the GIL with copies of the arguments, which other threads of Python may change
+// meanwhile.
+template <class F, class... Args>
+decltype(auto) without_gil(F&& f, Args... copies) {
+    const ReleaseGil release;
+    return std::forward<F>(f)(copies...);
+}
 
 }  // namespace komadori

@@ -65,6 +65,7 @@ void def_learning(nb::module_& m) {
         "ranks",
         [](const typename E::Weights& weights, const Hcps& hcps, const Move16s& moves, int depth,
            int threads) {
+            if (depth != 1 && depth != 2) throw nb::value_error("depth must be 1 or 2");
             const std::vector<Choice> choices = choices_of(hcps, moves);
             std::vector<std::int32_t> found;
             {

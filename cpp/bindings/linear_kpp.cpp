@@ -166,7 +166,7 @@ void bind_linear_kpp(nb::module_& m) {
             ReleaseGil release;
             quantise(from, {span_of(kpp), span_of(kkp), span_of(kk)}, threads);
         },
-        "parameters"_a, "kpp"_a, "kkp"_a, "kk"_a, "threads"_a,
+        "parameters"_a, "kpp"_a.noconvert(), "kkp"_a.noconvert(), "kk"_a.noconvert(), "threads"_a,
         "Writes the evaluation's rounded tables, for KppWeights.assign.");
     m.def(
         "kpp_evaluate",
@@ -189,7 +189,7 @@ void bind_linear_kpp(nb::module_& m) {
             update(state, linear::span_of(leaves), span_of(slope), span_of(same_turn),
                    {rates, epsilon, decay}, threads);
         },
-        "weights"_a, "squares"_a, "average"_a, "leaves"_a, "slope"_a, "same_turn"_a, nb::kw_only(),
-        "rates"_a, "epsilon"_a, "decay"_a, "threads"_a,
+        "weights"_a.noconvert(), "squares"_a.noconvert(), "average"_a.noconvert(), "leaves"_a,
+        "slope"_a, "same_turn"_a, nb::kw_only(), "rates"_a, "epsilon"_a, "decay"_a, "threads"_a,
         "One AdaGrad step. slope: d loss / d (value / scale), from the root side's view.");
 }

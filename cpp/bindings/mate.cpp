@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "gil.h"
@@ -92,8 +93,13 @@ void bind_mate(nb::module_& m) {
     m.def(
         "mate_within",
         [](const Position& position, int plies) {
-            Position copy = position;
-            return mate_within(copy, plies).move16();
+            if (plies < 0 || plies > MAX_LEAF_PLIES) {
+                throw nb::value_error(("plies must be 0 to " + std::to_string(MAX_LEAF_PLIES) +
+                                       ", not " + std::to_string(plies))
+                                          .c_str());
+            }
+            return without_gil([&](Position& p) { return mate_within(p, plies).move16(); },
+                               position);
         },
         nb::arg("position"), nb::arg("plies"), "The first move's move16, 0 if there is no mate.");
     m.def(

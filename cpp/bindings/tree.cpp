@@ -210,8 +210,14 @@ void bind_tree(nb::module_& m) {
             "weight in [0, 1]; None: the network's alone. Clears the tree.")
         .def("clear", &Tree::clear, free)
         .def("add_root", &Tree::add_root)
-        .def("set_root", &Tree::set_root, nb::arg("root"), nb::arg("position"), free,
-             "Set a root to a position with its path; returns its number of finished visits.")
+        .def(
+            "set_root",
+            [](Tree& t, int root, const Position& position) {
+                return without_gil([&](const Position& p) { return t.set_root(root, p); },
+                                   position);
+            },
+            nb::arg("root"), nb::arg("position"),
+            "Set a root to a position with its path; returns its number of finished visits.")
         .def(
             "set_search_moves",
             [](Tree& t, int root, const Moves& moves) { t.set_search_moves(root, moves); },

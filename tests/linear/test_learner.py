@@ -131,6 +131,9 @@ def test_ranks_count_the_better_moves(games: Records) -> None:
     assert ranks.min() >= 0
     assert 0.2 < np.mean(ranks == 0) < 1.0
     assert ranks.max() > 5
+    for depth in (-1, 0, 3):
+        with pytest.raises(ValueError, match="depth must be 1 or 2"):
+            core.ranks(weights, games.hcp[:1], games.move16[:1], depth, 1)
 
 
 # -- penalty and steps

@@ -231,3 +231,14 @@ def test_a_fraction_of_the_cpu_is_kept_to() -> None:
 def test_a_negative_limit_is_named(limit: str) -> None:
     with pytest.raises(ValueError, match=f"^{limit} is -1, at least 0 is needed"):
         solve(Board(), **{limit: -1})
+
+
+@pytest.mark.parametrize("plies", [-1, 100, 2**31 - 1])
+def test_the_leaf_search_names_a_wrong_number_of_plies(plies: int) -> None:
+    with pytest.raises(ValueError, match=f"0 to 99, not {plies}"):
+        mate_within(Board(), plies)
+
+
+def test_the_leaf_search_without_a_check_ends_at_once() -> None:
+    assert mate_within(Board(), 99) is None
+    assert mate_within(Board(), 0) is None

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from komadori import _core
 from komadori.records import (
     FORMATS,
     Game,
@@ -432,3 +433,37 @@ def test_a_file_that_is_cut_while_it_is_read_is_named(tmp_path: Path) -> None:
     assert done.stderr == (
         f"Error: {shown}: was cut, or can't be read any more, while it was in use\n"
     )
+
+
+def psv_record(move: int) -> bytes:
+    """The start position with a move in PSV's bits: to, from or piece (7), drop (14), promotion."""
+    record = bytearray(40)
+    record[:32] = Board().packed_sfen()
+    record[34:36] = move.to_bytes(2, "little")
+    record[36] = 1
+    return bytes(record)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        1 << 14 | 79,  # a drop of no piece
+        1 << 14 | 8 << 7 | 40,  # of a piece after gold
+        # 80 + piece would run into the bits above, and become 7g7f.
+        1 << 14 | (128 + 60 - 80) << 7 | 59,
+        1 << 15 | 1 << 14 | 1 << 7 | 40,  # a promoted drop
+    ],
+)
+def test_a_drop_of_psv_without_a_piece_is_illegal(move: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.psv"
+    path.write_bytes(psv_record(60 << 7 | 59) + psv_record(move) + psv_record(60 << 7 | 59))
+    samples = load_samples(path)
+    assert samples.move16.tolist() == [60 << 7 | 59] * 2
+    assert [skip.reason for skip in samples.skipped] == ["illegal move"]
+
+
+def test_reading_from_beyond_the_end_gives_nothing() -> None:
+    data = np.frombuffer(psv_record(0), np.uint8)
+    for begin in (40, 41, 2**64 - 16):
+        columns, faults, end = _core.records.fixed_samples("psv", data, begin)
+        assert (len(columns["move16"]), faults, end) == (0, [], 40)

@@ -187,3 +187,26 @@ def test_bytes_are_the_planes_that_floats_are(channels2: int) -> None:
 def test_a_batch_is_of_one_type() -> None:
     with pytest.raises(TypeError):
         Batch((np.zeros((1, 62, 9, 9), np.float32), np.zeros((1, 57, 9, 9), np.uint8)))
+
+
+def test_a_batch_with_rows_belongs_to_its_tree() -> None:
+    own = Driver(load("random:1", max_batch=8, slots=1), Board()).run(20)
+    other = Driver(load("random:1", max_batch=8, slots=1), Board()).run(20)
+    before = other.edges()
+    batch = own.batches[0]
+    rows = own.collect(0, 4)
+    assert rows > 0
+    calls = (
+        lambda: other.tree.expand(batch, *uniform_outputs(rows)),
+        lambda: other.tree.cancel(batch),
+        lambda: other.tree.collect(other.root, batch, 4),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match="another tree"):
+            call()
+    assert batch.rows == rows
+    assert other.edges() == before
+    own.answer(0)
+    assert own.tree.check() == other.tree.check() == ""
+    assert other.tree.collect(other.root, batch, 4) > 0  # an empty batch serves any tree
+    other.tree.cancel(batch)

@@ -1,15 +1,17 @@
 #include "komadori/alphabeta/engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "komadori/rules/errors.h"
 
 namespace komadori::alphabeta {
 
 Engine::Engine(WorkerFactory factory, const Options& options) : factory_(std::move(factory)) {
-    shared_.nodes = [this] { return nodes(); };
+    shared_.nodes = [this] { return count_nodes(); };
     shared_.report = [this](std::vector<Info>&& lines) {
         std::lock_guard lock(mutex_);
         for (Info& line : lines) unread_.push_back(std::move(line));
@@ -40,19 +42,28 @@ void Engine::join() {
     [[maybe_unused]] auto* kept = new std::thread(std::move(thread_));
 }
 
+Options Engine::options() const {
+    std::lock_guard lock(mutex_);
+    return shared_.options;
+}
+
 void Engine::set_options(const Options& options) {
+    if (options.threads < 1) throw std::invalid_argument("threads must be at least 1");
+    if (options.hash_mb < 1) throw std::invalid_argument("hash_mb must be at least 1");
     std::lock_guard control(control_);
     wait_for_search();
-    bool resized = std::size_t(options.hash_mb) << 20 != shared_.table.bytes();
-    bool rethreaded = std::size_t(options.threads) != workers_.size();
+    const bool resized = std::size_t(options.hash_mb) << 20 != shared_.table.bytes();
     if (resized) shared_.table.resize(std::size_t(options.hash_mb));
-    shared_.options = options;
-    if (rethreaded) {
-        workers_.resize(std::min(workers_.size(), std::size_t(options.threads)));
-        while (workers_.size() < std::size_t(options.threads)) {
-            workers_.push_back(factory_(shared_, int(workers_.size())));
-        }
+    const auto threads = std::size_t(options.threads);
+    std::vector<std::unique_ptr<AnyWorker>> added;
+    for (std::size_t i = workers_.size(); i < threads; ++i) {
+        added.push_back(factory_(shared_, int(i)));
     }
+    Options replaced = options;  // its Turns may need Python's lock to go, so not under this one
+    std::lock_guard lock(mutex_);
+    std::swap(shared_.options, replaced);
+    workers_.resize(std::min(workers_.size(), threads));
+    std::ranges::move(added, std::back_inserter(workers_));
 }
 
 void Engine::new_game() {
@@ -77,6 +88,12 @@ std::uint64_t Engine::evaluator_mismatches(const Position& start, std::uint64_t 
 }
 
 std::uint64_t Engine::nodes() const {
+    if (is_lost()) return count_nodes();
+    std::lock_guard lock(mutex_);
+    return count_nodes();
+}
+
+std::uint64_t Engine::count_nodes() const {
     std::uint64_t sum = 0;
     for (const auto& worker : workers_) sum += worker->nodes() - worker->nodes_at_hit();
     return sum;
@@ -169,11 +186,7 @@ Result Engine::run(Position position) {
         } catch (const std::exception&) {  // no more threads: search with those that started
         }
         workers_[0]->think(position, root_moves);
-        // USI: an infinite search that has ended early still waits for `stop`.
-        {
-            std::unique_lock lock(mutex_);
-            changed_.wait(lock, [this] { return !shared_.infinite || shared_.stop; });
-        }
+        wait_until_finite();
         // If the node budget ran out, helpers first use up the nodes that they have claimed.
         if (!workers_[0]->is_out_of_nodes()) stop();
         for (auto& helper : helpers) helper.join();
@@ -189,7 +202,7 @@ Result Engine::run(Position position) {
         }
         found.lines = best->lines();
         for (Info& line : found.lines) {  // a helper's lines have no counts
-            line.nodes = nodes();
+            line.nodes = count_nodes();
             line.time_ms = shared_.elapsed_ms();
             line.hashfull = shared_.table.hashfull();
         }
@@ -198,6 +211,8 @@ Result Engine::run(Position position) {
         }
         found.best = found.lines.front().pv.front();
         if (found.lines.front().pv.size() > 1) found.ponder = found.lines.front().pv[1];
+    } else {
+        wait_until_finite();
     }
     std::lock_guard lock(mutex_);
     result_ = found;
@@ -216,12 +231,14 @@ std::vector<Info> Engine::wait(std::int64_t timeout_ms) {
 
 void Engine::stop() {
     if (is_lost()) return;
+    std::shared_ptr<Turns> turns;
     {
         std::lock_guard lock(mutex_);
         shared_.stop = true;
+        turns = shared_.options.turns;
     }
     shared_.policy.wake();
-    if (shared_.options.turns) shared_.options.turns->wake();
+    if (turns) turns->wake();
     changed_.notify_all();
 }
 
@@ -241,6 +258,12 @@ void Engine::wait_for_search() {
     }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !is_searching(); });
+}
+
+// USI: an infinite search that has ended early, or has nothing to search, still waits for `stop`.
+void Engine::wait_until_finite() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !shared_.infinite || shared_.stop; });
 }
 
 Result Engine::result() {

@@ -171,9 +171,9 @@ class Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    const Options& options() const { return shared_.options; }
+    Options options() const;
     // Waits for a running search. Resizing the table clears it; new threads start with empty
-    // histories.
+    // histories. Throws std::invalid_argument without a thread or memory for the table.
     void set_options(const Options& options);
     void new_game();
     // Shows the positions that the first thread evaluates to a sampler, which must outlive the
@@ -218,6 +218,8 @@ class Engine {
   private:
     void join();
     void wait_for_search();
+    void wait_until_finite();
+    std::uint64_t count_nodes() const;
     void prepare(const Limits& limits);
     Result run(Position position);
     void apply(const Limits& limits);
@@ -228,7 +230,9 @@ class Engine {
     std::thread thread_;
     int process_ = process_id();  // of the last search
     std::mutex control_;  // held by what starts a search or needs that none runs; before mutex_
-    std::mutex mutex_;
+    // Also held by what changes the workers or the options, which only threads of a search may
+    // read without it.
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Info> unread_;
     std::atomic<bool> searching_{false};

@@ -25,6 +25,7 @@ Move find_mate(Position& p, int plies) {
     if (Move m = p.mate_in_one(); plies < 3 || !m.is_none()) return m;
     Move moves[MAX_LEGAL_MOVES];
     int n = checking_moves(p, moves);
+    if (n == 0) return {};
     // Shorter mates first: they are more common and cheaper to find.
     for (int length = 3; length <= plies; length += 2) {
         for (int i = 0; i < n; ++i) {

@@ -17,10 +17,14 @@ using Bytes = std::span<const std::uint8_t>;
 constexpr std::uint16_t PSV_DROP = 1 << 14;
 constexpr std::uint16_t PSV_PROMOTION = 1 << 15;
 constexpr std::uint16_t PROMOTION = 1 << 14;
+constexpr std::uint16_t NOT_A_MOVE = 0xffff;  // illegal in every position
 
 std::uint16_t from_psv_move(std::uint16_t move) {
     const int to = move & 127, from = move >> 7 & 127;
-    if (move & PSV_DROP) return std::uint16_t(to | (80 + from) << 7);
+    if (move & PSV_DROP) {
+        const bool is_drop = !(move & PSV_PROMOTION) && from >= PAWN && from <= GOLD;
+        return is_drop ? std::uint16_t(to | (80 + from) << 7) : NOT_A_MOVE;
+    }
     return std::uint16_t(to | from << 7 | (move & PSV_PROMOTION ? PROMOTION : 0));
 }
 
@@ -251,7 +255,7 @@ class FixedReader {
 
 FixedRead read_fixed(FixedFormat format, std::span<const std::uint8_t> bytes, std::size_t begin,
                      std::size_t max_records) {
-    return FixedReader(format, bytes).read(begin, max_records);
+    return FixedReader(format, bytes).read(std::min(begin, bytes.size()), max_records);
 }
 
 std::size_t count_valid(FixedFormat format, std::span<const std::uint8_t> bytes,

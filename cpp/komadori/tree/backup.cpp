@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "komadori/encoding/policy.h"
 #include "komadori/tree/tree.h"
@@ -14,6 +15,7 @@ constexpr float VALUE_SLACK = 1e-3f;  // values of half-precision networks may e
 
 int Tree::expand(Batch& batch, const float* policy, const float* value) {
     const std::lock_guard guard(lock_);
+    require_own(batch);
     const Flight& flight = *batch.flight;
     const std::size_t rows = batch.generation == generation_ ? flight.leaves.size() : 0;
     const auto labels = std::size_t(batch.labels.size());
@@ -47,6 +49,7 @@ int Tree::expand(Batch& batch, const float* policy, const float* value) {
 
 void Tree::cancel(Batch& batch) {
     const std::lock_guard guard(lock_);
+    require_own(batch);
     for (const Flight::Leaf& leaf : batch.flight->leaves) {
         if (batch.generation != generation_) break;
         Node& node = store_[leaf.node];
@@ -57,6 +60,12 @@ void Tree::cancel(Batch& batch) {
         undo(batch.flight->path(leaf));
     }
     finish_batch(batch);
+}
+
+void Tree::require_own(const Batch& batch) const {
+    if (batch.rows() > 0 && batch.tree != number_) {
+        throw std::invalid_argument("the batch has rows of another tree");
+    }
 }
 
 // Clears a batch that was expanded or cancelled.

@@ -74,6 +74,7 @@ struct Batch {
     int capacity;
     std::array<std::byte*, MAX_INPUTS> inputs{};
     std::array<std::size_t, MAX_INPUTS> row_bytes{};
+    std::uint64_t tree = 0;          // Tree::number_ of the rows' tree
     std::uint64_t generation = 0;    // of the tree when the batch was started
     std::shared_ptr<Flight> flight;  // also in Tree::flights_ while it isn't empty
 };

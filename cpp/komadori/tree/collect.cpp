@@ -42,9 +42,11 @@ Move full_move(const Position& position, std::uint16_t move16) {
 int Tree::collect(int root_number, Batch& batch, int rows, int playouts, std::uint16_t first) {
     const std::lock_guard guard(lock_);
     Root& root = roots_.at(std::size_t(root_number));
+    require_own(batch);
     rows = std::min(rows, batch.capacity - batch.rows());
     if (rows <= 0 || root.node == NO_NODE || is_solved(root)) return 0;
     if (batch.rows() == 0) {
+        batch.tree = number_;
         batch.generation = generation_;
         flights_.push_back(batch.flight);
     }

@@ -1,11 +1,19 @@
 #include "komadori/tree/tree.h"
 
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 
 namespace komadori {
 
-Tree::Tree(std::size_t bytes, TreeOptions options) : options_(options), store_(bytes) {}
+namespace {
+
+std::atomic<std::uint64_t> trees{0};
+
+}  // namespace
+
+Tree::Tree(std::size_t bytes, TreeOptions options)
+    : number_(++trees), options_(options), store_(bytes) {}
 
 TreeOptions Tree::options() const {
     const std::lock_guard guard(lock_);

@@ -99,6 +99,7 @@ class Tree {
     // of rows with NaN or a value outside [0, 1], which count as 0.5 with uniform priors.
     int expand(Batch& batch, const float* policy, const float* value);
     void cancel(Batch& batch);  // undoes the collection of the batch
+    // collect, expand and cancel throw std::invalid_argument for a batch with rows of another tree.
 
     std::uint64_t playouts() const;             // completed: evaluated, terminal, transposed
     std::uint32_t root_visits(int root) const;  // finished visits
@@ -197,6 +198,9 @@ class Tree {
     RootMove describe(const Edge& edge) const;
     bool is_allowed(const Root& root, std::uint16_t move16) const;
 
+    void require_own(const Batch& batch) const;
+
+    const std::uint64_t number_;  // of the tree in this process, from 1
     mutable std::mutex lock_;
     TreeOptions options_;
     Store store_;

@@ -110,7 +110,7 @@ def solve(
 def mate_within(board: Board, plies: int) -> Move | None:
     """The first move of a mate by checks within `plies` plies, None if there is none; exact.
 
-    Plain depth-first search, for 1, 3 and 5 plies.
+    Plain depth-first search, for 1, 3 and 5 plies. Raises ValueError unless plies is 0 to 99.
     """
     bits = _core.mate_within(board, plies)
     return Move.from_move16(bits) if bits else None

@@ -150,7 +150,7 @@ class Analysis:
     ) -> protocol.Analysis:
         """Search in a thread of the pool; return the final update."""
         request, board = reporter.request, reporter.board
-        if not board.legal_moves:
+        if not board.legal_moves or board.can_declare_win():  # nothing is searched
             return reporter.message("done")
         limits = Limits(infinite=True) if request.nodes is None else Limits(nodes=request.nodes)
         searcher.set_position(board)
