@@ -445,6 +445,14 @@ def test_an_imported_player_without_the_ladders_limits_plays_no_more(tmp_path: P
         assert len(list(ladder.games())) == 2  # no game is lost by it
 
 
+def test_anchors_far_apart_have_a_next_pairing(tmp_path: Path) -> None:
+    settings = make_settings(arena.Conditions(), opening_plies=0)
+    with Ladder.create(tmp_path / "l.db", settings) as ladder:
+        for name, elo in (("a", 0.0), ("b", 200_000.0), ("c", None)):
+            ladder.add(name, "random", anchor_elo=elo)
+        assert ladder.next_pairing() == ("a", "c")
+
+
 def test_the_next_pairing_is_where_most_is_learned(tmp_path: Path) -> None:
     settings = make_settings(arena.Conditions(), opening_plies=0)
     with Ladder.create(tmp_path / "l.db", settings) as ladder:

@@ -1088,3 +1088,55 @@ def test_engines_are_told_the_result(answer: str, plies: int, told: str, tmp_pat
     white.close()
     for name, result in zip(("black", "white"), told.split(), strict=True):
         assert (tmp_path / name).read_text() == f"usinewgame\ngameover {result}\n" * 2
+
+
+def test_a_game_without_its_partner_keeps_the_error_of_the_pairs() -> None:
+    def played(index: int, a_wins: bool) -> GameRecord:
+        first_is_black = index % 2 == 0
+        winner = "black" if a_wins == first_is_black else "white"
+        return GameRecord(
+            index=index, opening=index // 2, names=("A", "B"), first_is_black=first_is_black,
+            sfen=STARTPOS, moves=[], opening_plies=0, winner=winner, reason="checkmate",
+        )  # fmt: skip
+
+    result = arena.MatchResult(("A", "B"), Conditions())
+    for pair in range(40):
+        result.add(played(2 * pair, True))
+        result.add(played(2 * pair + 1, pair % 10 == 0))
+    whole = result.estimate
+    assert whole == arena.elo.pentanomial(result.pairs)
+    assert whole.error < arena.elo.trinomial(result.wins, 0, result.losses).error / 2
+    result.add(played(80, True))
+    assert result.estimate == whole
+    for pair in range(41, 90):  # more games without a partner than pairs
+        result.add(played(2 * pair, True))
+    assert result.estimate == arena.elo.trinomial(result.wins, 0, result.losses)
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_no_game_is_played_after_an_error_of_on_game(concurrency: int) -> None:
+    def on_game(record: GameRecord, result: arena.MatchResult) -> None:
+        raise ValueError("stop here")
+
+    before = set(threading.enumerate())
+    with pytest.raises(ValueError, match="stop here") as raised:
+        arena.play_match("random", "random", games=20_000, concurrency=concurrency, on_game=on_game)
+    assert set(threading.enumerate()) <= before  # while the error, with its frames, is kept
+    assert raised.value.__traceback__ is not None
+
+
+@pytest.mark.parametrize(
+    "player", ["model:random:1?Random_Ply=20", "policy:random:1?temperature=1"]
+)
+def test_the_seed_of_a_match_gives_its_games(player: str) -> None:
+    def moves(seed: int) -> list[list[str]]:
+        conditions = Conditions(nodes=4, max_plies=20)
+        played = arena.play_match(
+            player, player, games=4, opening_plies=2, seed=seed, conditions=conditions
+        )
+        return [game.moves for game in played.games]
+
+    first = moves(7)
+    assert first == moves(7)
+    assert first != moves(8)
+    assert first[0][2:] != first[1][2:]  # each game has a seed of its own

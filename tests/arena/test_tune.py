@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 import komadori
-from komadori.arena import Conditions, MatchStoreError, WorkerError
+from komadori.arena import Conditions, MatchStoreError, Opening, WorkerError
 from komadori.arena.spsa import Parameter, Spsa
 from komadori.arena.tune import (
     TuneConfig,
@@ -31,6 +31,7 @@ from komadori.arena.tune import (
     read_config,
     tune,
 )
+from komadori.arena.workers import GameRunner, Job
 from komadori.cli import tune as tune_command
 from komadori.cli._group import group
 from komadori.cli.game_options import as_options, parse_clock, with_conditions
@@ -116,6 +117,19 @@ def test_whole_numbers_are_rounded_by_their_fraction_and_ranges_hold() -> None:
     assert set(drawn) == {"1", "2"}
     assert 0.22 < drawn.count("2") / 4000 < 0.28
     assert {p.text(9.0, chance), p.text(-4.0, chance)} == {"3", "0"}
+
+
+def test_an_engine_that_died_between_games_is_restarted(engine: str) -> None:
+    opening = Opening()
+    with GameRunner((engine, engine)) as runner:
+        for index in range(4):
+            options = {"Skill": "100"}
+            job = Job(index, 0, opening, index % 2 == 0, index, (options, options))
+            record = runner.play(job, Conditions(nodes=1, max_plies=6))
+            assert record.reason == "max_plies"
+            player = runner._player(index % 2)
+            player._engine._process._process.kill()
+            player._engine._process._process.wait()
 
 
 def test_an_engine_that_fails_in_every_game_is_an_error(tmp_path: Path) -> None:

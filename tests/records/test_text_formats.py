@@ -564,6 +564,13 @@ def test_ends_of_csa(tmp_path: Path, statement: str) -> None:
     assert game.times_ms.tolist() == [1000, 2000]
 
 
+@pytest.mark.parametrize("end", End)
+def test_csa_makes_no_result_of_a_game_without_one(tmp_path: Path, end: End) -> None:
+    game = Game.from_usi(["7g7f", "3c3d"], winner=Winner.UNKNOWN, end=end)
+    write_games(tmp_path / "a.csa", [game])
+    assert read_games(tmp_path / "a.csa")[0].winner == Winner.UNKNOWN
+
+
 @pytest.mark.parametrize("time", ["T1x", "T-5", "T99999999", "T", "T1.5.2", "T１"])
 def test_what_is_no_time_in_csa_costs_no_game(tmp_path: Path, time: str) -> None:
     path = tmp_path / "a.csa"

@@ -199,3 +199,16 @@ def test_an_onnx_file_is_not_named_as_another_kind(model, tmp_path):
     assert refused.exit_code == 2
     assert "m.pth: the output is an ONNX file, named NAME.onnx" in refused.output
     assert not list(tmp_path.glob("m.*"))
+
+
+def test_outputs_that_are_not_finite_are_refused(model, tmp_path):
+    network, card = nets.load_model(model)
+    with torch.no_grad():  # finite weights, whose products overflow
+        for name, weight in network.named_parameters():
+            if name.startswith("value.") and weight.ndim > 1:
+                weight.fill_(3e38)
+                weight.view(-1)[::2] = -3e38
+    nets.save_model(model, network, card)
+    with pytest.raises(training.ExportError, match="outputs are NaN or infinite"):
+        training.export(model, tmp_path / "m.onnx")
+    assert not (tmp_path / "m.onnx").exists()

@@ -207,3 +207,21 @@ def test_bad_files_are_one_clear_error(damage: str, tmp_path: Path) -> None:
     }
     assert expected[damage] in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_outputs_that_are_not_finite_are_refused(
+    tmp_path: Path, samples: Samples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = small_model("resnet2x8", "dlshogi", tmp_path / "model")
+    network, card = nets.load_model(folder)
+    with torch.no_grad():  # finite weights, whose products overflow
+        for name, weight in network.named_parameters():
+            if name.startswith("value.") and weight.ndim > 1:
+                weight.fill_(3e38)
+                weight.view(-1)[::2] = -3e38
+    nets.save_model(folder, network, card)
+    with monkeypatch.context() as patched:  # as versions exported that didn't look
+        patched.setattr(np, "isfinite", lambda array: np.ones(1, bool))
+        training.export(folder, tmp_path / "m.onnx")
+    with pytest.raises(nets.ModelFileError, match=r"differs by .* nan in the value"):
+        import_exported(tmp_path / "m.onnx", samples)

@@ -11,6 +11,7 @@ from komadori.players import make
 from komadori.players.external import EnginePlayer
 from komadori.rules import Board
 from komadori.usi import adapters
+from komadori.usi.adapters.gpsusi import GpsUsi
 from komadori.usi.client import EngineError, ExternalEngine, UsiEngine
 from komadori.usi.protocol import STARTPOS, GoCommand, InfoLine, Score
 
@@ -96,6 +97,16 @@ def test_mate_in_one_from_a_position(name: str, start: Start) -> None:
 def test_limits_an_engine_cannot_keep_are_refused(name: str, go: GoCommand, start: Start) -> None:
     with pytest.raises(EngineError):
         start(name).think(STARTPOS, [], go, 5.0)
+
+
+def test_an_increment_is_told_to_gpsusi_once() -> None:
+    """It knows no increments: they are its byoyomi, so they aren't in its clocks, too."""
+    request = GpsUsi.request.__get__(object.__new__(GpsUsi))
+    go = Conditions(main_ms=60_000, increment_ms=2000).go([0.0, 500.0])
+    assert (go.btime_ms, go.wtime_ms, go.binc_ms) == (2000, 2500, 2000)
+    assert request(go) == GoCommand(btime_ms=0, wtime_ms=500, byoyomi_ms=2000)
+    go = Conditions(main_ms=60_000, byoyomi_ms=3000).go([1000.0, 500.0])
+    assert request(go) == GoCommand(btime_ms=1000, wtime_ms=500, byoyomi_ms=3000)
 
 
 def test_gnushogis_book_is_on_or_off() -> None:

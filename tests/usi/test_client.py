@@ -252,6 +252,14 @@ def test_no_line_can_smuggle_another(toy: list[str]) -> None:
         engine.set_option("Depth", "1\nquit")
 
 
+def test_the_bytes_of_a_path_that_is_not_utf8_are_sent() -> None:
+    program = "import sys; print(sys.stdin.buffer.readline().hex(), flush=True)"
+    process = LineProcess([sys.executable, "-c", program], "echo")
+    process.send(os.fsdecode(b"Book \xff"))
+    assert bytes.fromhex(process.read(time.monotonic() + 20)) == b"Book \xff\n"
+    process.close()
+
+
 def test_a_flood_without_line_breaks_is_cut() -> None:
     program = "import sys; sys.stdout.write('x' * (3 << 20)); sys.stdout.flush()"
     process = LineProcess([sys.executable, "-c", program], "flood")

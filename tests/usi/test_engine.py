@@ -608,6 +608,17 @@ def test_after_an_invalid_position_nothing_is_played() -> None:
         assert len(gui.source.searcher.seen) == 1
 
 
+@pytest.mark.parametrize("go", ["go infinite", "go ponder"])
+def test_isready_is_answered_while_an_invalid_position_waits_for_stop(go: str) -> None:
+    with Gui() as gui:
+        gui.send("position sfen garbage", go)
+        gui.expect("info string error: the last position was invalid")
+        gui.send("isready")
+        gui.expect("readyok")
+        gui.send("stop")
+        gui.expect("bestmove resign")
+
+
 def test_invalid_network_outputs_play_no_move() -> None:
     with Gui().ready() as gui:
         gui.source.searcher.error = InferenceError("m: the network's outputs aren't numbers")

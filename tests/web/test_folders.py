@@ -9,9 +9,11 @@ import pytest
 from click.testing import CliRunner
 from web_pages import make_server
 
+from komadori.arena import play_match
 from komadori.cli.web import command
 from komadori.web.folders import Folders
 from komadori.web.lab_pages import LabPages
+from komadori.web.trainings import Trainings
 
 
 def test_links_are_followed_only_to_models(tmp_path: Path) -> None:
@@ -159,3 +161,16 @@ def test_a_lab_page_that_is_not_utf8_is_shown(tmp_path: Path) -> None:
     pages = LabPages(Folders([tmp_path]))
     assert [page.title for page in pages.list()] == ["P\N{REPLACEMENT CHARACTER}ges"]
     assert "end" in pages.page(pages.list()[0].name)
+
+
+def test_a_match_that_is_resumed_is_running(tmp_path: Path) -> None:
+    seen = []
+
+    def look(*_: object) -> None:
+        (match,) = Trainings(Folders([tmp_path])).matches()
+        seen.append((match.games, match.is_running))
+
+    for games in (2, 4):
+        play_match("random", "random", games=games, out=tmp_path / "m", on_game=look)
+        look()
+    assert seen == [(1, True), (2, True), (2, False), (3, True), (4, True), (4, False)]

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 import sqlite3
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from web_pages import Page, Server, make_server
 
-from komadori.web import played, session
+from komadori.players import Decision
+from komadori.rules import Board
+from komadori.usi.protocol import GoCommand
+from komadori.web import played, protocol, session
 from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library
 from komadori.web.opponents import Opponents, SeatedPlayer
+from komadori.web.shapes import SeatState
 
 HUMAN = {"kind": "human", "name": "me"}
 RANDOM = {"kind": "engine", "player": "model:random:3", "playouts": 8}
@@ -561,3 +568,84 @@ def test_games_that_are_starting_count_towards_the_limit(
         may_start.clear()
         refused = page.ask("game_start", "error", black=HUMAN, white=engine)
         assert refused["code"] == "too_many"
+
+
+class Instant:
+    """An engine that answers after a number of seconds, or at once when it is stopped."""
+
+    name = "instant"
+    limits = None
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+        self.seen: list[GoCommand] = []
+
+    def new_game(self, *_: object) -> None: ...
+    def stop(self) -> None: ...
+    def close(self) -> None: ...
+
+    def play(self, board: Board, go: GoCommand, cancelled: threading.Event) -> Decision:
+        self.seen.append(go)
+        cancelled.wait(self.seconds)
+        return Decision(move=next(iter(board.legal_moves)))
+
+
+def engines_game(
+    library: Library, engine: Instant, pace_ms: int, **clock: int
+) -> played.PlayedGame:
+    engine_seat = {"kind": "engine", "player": "random"}
+    request = protocol.CLIENT_MESSAGE.validate_python(
+        {
+            "type": "game_start", "id": 1, "black": engine_seat, "white": engine_seat,
+            "pace_ms": pace_ms,
+            "clock": {"main_ms": 0, "byoyomi_ms": 0, "increment_ms": 0, **clock},
+        }
+    )  # fmt: skip
+    seat = played._Seat(SeatState(kind="engine", name="x"), engine)  # type: ignore[arg-type]
+    return played.PlayedGame(request, (seat, seat), library, ThreadPoolExecutor(2))
+
+
+def test_the_pace_of_engines_takes_no_time_of_their_clocks(tmp_path: Path) -> None:
+    states = []
+
+    async def game() -> None:
+        with closing(Library(tmp_path)) as library:
+            game = engines_game(library, Instant(), 600, byoyomi_ms=500)
+            game.watch(game, 1, lambda shape, _: states.append(shape.game))
+            await game.begin()
+            await asyncio.sleep(0.3)
+            assert game.state().moves == []
+            assert game.state().clock.running is None
+            game.act("pause")
+            game.act("resume")  # the answer is kept
+            await asyncio.sleep(0.9)
+            state = game.state()
+            assert len(state.moves) == 1
+            assert max(state.times_ms) < 300
+            assert state.phase == "playing"
+            game.act("stop")
+
+    asyncio.run(game())
+    assert any(state.moves == [] and state.clock.running is None for state in states)
+
+
+def test_a_pause_gives_an_engine_no_time_back(tmp_path: Path) -> None:
+    async def game() -> None:
+        with closing(Library(tmp_path)) as library:
+            engine = Instant(0.8)
+            game = engines_game(library, engine, 0, main_ms=300, byoyomi_ms=5000)
+            await game.begin()
+            await asyncio.sleep(0.5)
+            game.act("pause")
+            await asyncio.sleep(0.3)
+            game.act("resume")
+            await asyncio.sleep(1.0)
+            state = game.state()
+            assert 1200 <= state.times_ms[0] <= 1700
+            first, second = engine.seen[:2]
+            assert (first.btime_ms, first.byoyomi_ms) == (300, 5000)
+            assert second.btime_ms == 0
+            assert 4500 <= second.byoyomi_ms <= 4850  # 200 of the 500 ms were byoyomi
+            game.act("stop")
+
+    asyncio.run(game())

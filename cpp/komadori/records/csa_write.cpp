@@ -190,6 +190,7 @@ class CsaWriter {
         if (end == End::UNKNOWN && winner == Winner::UNKNOWN) return;
         const string_view exact = exact_end(winner, end);
         out_.append(!exact.empty()                ? exact
+                    : winner == Winner::UNKNOWN   ? "%CHUDAN"  // the others tell a result
                     : end == End::PERPETUAL_CHECK ? "%SENNICHITE"
                     : end == End::MAX_MOVES       ? "%MAX_MOVES"
                                                   : "%CHUDAN") += '\n';

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -84,7 +84,7 @@ def run_jobs_on_cluster(
     jobs: Iterator[Job],
     concurrency: int | None = None,
     files: Files = NO_FILES,
-) -> Iterator[GameRecord]:
+) -> Generator[GameRecord, None, None]:
     """Like `workers.run_jobs`, on all machines of a Ray cluster.
 
     `concurrency`: games at once per machine; None for one per core.

@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from komadori.arena.elo import score_from_elo
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.limits import check_players
 from komadori.arena.openings import (
@@ -451,8 +452,8 @@ class Ladder:
             for b in names[i + 1 :]:
                 if not _is_allowed(a, b, among, against) and not _is_allowed(b, a, among, against):
                     continue
-                gap = (fitted.of(a).elo - fitted.of(b).elo) / LOGIT
-                open_fraction = 1.0 / (2.0 + math.exp(gap) + math.exp(-gap))  # p (1 - p)
+                chance = score_from_elo(fitted.of(a).elo - fitted.of(b).elo)
+                open_fraction = chance * (1.0 - chance)
                 spread = (fitted.difference_error(a, b) / LOGIT) ** 2
                 games = played.get((a, b), 0) + played.get((b, a), 0)
                 gain = math.log1p(open_fraction * spread)
@@ -485,16 +486,17 @@ class Ladder:
         while done < games:
             pair = self.next_pairing(among, against)
             count = min(block, games - done)
-            for record in self._play_block(pair, count, concurrency):
-                self.insert(record, str(self.settings.conditions))
-                done += 1
-                if on_game:
-                    on_game(record, done)
+            with contextlib.closing(self._play_block(pair, count, concurrency)) as played:
+                for record in played:
+                    self.insert(record, str(self.settings.conditions))
+                    done += 1
+                    if on_game:
+                        on_game(record, done)
         return done
 
     def _play_block(
         self, pair: tuple[str, str], games: int, concurrency: int
-    ) -> Iterator[GameRecord]:
+    ) -> Generator[GameRecord, None, None]:
         from komadori.players import PlayerSpecError, fingerprint
 
         a, b = (self.player(name) for name in pair)
@@ -524,9 +526,11 @@ class Ladder:
             jobs.append(Job(2 * number + i % 2, number, opening, i % 2 == 0, 2 * number + i % 2))
         workers = min(concurrency, games)
         specs, files = (a.spec, b.spec), (a.files, b.files)
-        for record in run_jobs(specs, self.settings.conditions, jobs, workers, files):
-            record.names = pair if record.first_is_black else (pair[1], pair[0])
-            yield record
+        played = run_jobs(specs, self.settings.conditions, jobs, workers, files)
+        with contextlib.closing(played):
+            for record in played:
+                record.names = pair if record.first_is_black else (pair[1], pair[0])
+                yield record
 
     def _take_openings(self, a: LadderPlayer, b: LadderPlayer, count: int) -> int:
         """Return the first of `count` numbers of openings that no other game of the two has.

@@ -6,7 +6,7 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,9 +71,12 @@ class MatchResult:
 
     @property
     def estimate(self) -> elo.EloEstimate:
-        """Elo with its error: from pairs if there are enough, else from single games."""
+        """Elo with its error: from the complete pairs if there are enough, else from single games.
+
+        Games that wait for the other one of their pair don't count beside at least as many pairs.
+        """
         by_game = elo.trinomial(self.wins, self.draws, self.losses)
-        if sum(self.pairs) >= MIN_PAIRS and not self._halves:
+        if sum(self.pairs) >= max(MIN_PAIRS, len(self._halves)):
             by_pair = elo.pentanomial(self.pairs)
             if by_pair.error > 0.0:
                 return by_pair
@@ -235,16 +238,17 @@ def play_match(
                 played = run_jobs_on_cluster(
                     ray, sources, conditions, iter(jobs), concurrency, terms["files"]
                 )
-            for record in played:
-                record.names = labels if record.first_is_black else (labels[1], labels[0])
-                if store:
-                    store.add(record)
-                    store.write_records(record, suffixes)
-                result.add(record)
-                if on_game:
-                    on_game(record, result)
-                if result.decision is not None:
-                    break
+            with closing(played):  # an error, too, ends the games that are being played
+                for record in played:
+                    record.names = labels if record.first_is_black else (labels[1], labels[0])
+                    if store:
+                        store.add(record)
+                        store.write_records(record, suffixes)
+                    result.add(record)
+                    if on_game:
+                        on_game(record, result)
+                    if result.decision is not None:
+                        break
         if store:
             store.write_result(result.to_json())
             write_page(store.folder / "index.html", result)

@@ -14,6 +14,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -380,27 +381,29 @@ def _play(
     failed_in_a_row, failed, reason = 0, "", ""
     last_page = time.monotonic()
     sources = (tuning.player, opponent or tuning.player)
-    for record in run_jobs(sources, tuning.config.conditions, jobs(), concurrency, files):
-        k = record.index // n_games
-        games = played.setdefault(k, [])
-        games.append(record)
-        if len(games) < n_games:
-            continue
-        del played[k]
-        with lock:
-            row = _finish(tuning, trials.pop(k), games)
-        journal.append(row)
-        failed_in_a_row = failed_in_a_row + row["failures"] if row["failures"] else 0
-        for game in games:
-            if game.reason == "engine_failure":  # lost by the side that failed
-                failed, reason = sources[game.points == 1.0], game.detail
-        if failed_in_a_row >= MAX_FAILURES:
-            raise WorkerError(f"{failed}: {failed_in_a_row} failures in a row: {reason}")
-        if on_pair:
-            on_pair(tuning)
-        if time.monotonic() - last_page > PAGE_EVERY_S:
-            write_page(page, tuning)
-            last_page = time.monotonic()
+    records = run_jobs(sources, tuning.config.conditions, jobs(), concurrency, files)
+    with closing(records):
+        for record in records:
+            k = record.index // n_games
+            games = played.setdefault(k, [])
+            games.append(record)
+            if len(games) < n_games:
+                continue
+            del played[k]
+            with lock:
+                row = _finish(tuning, trials.pop(k), games)
+            journal.append(row)
+            failed_in_a_row = failed_in_a_row + row["failures"] if row["failures"] else 0
+            for game in games:
+                if game.reason == "engine_failure":  # lost by the side that failed
+                    failed, reason = sources[game.points == 1.0], game.detail
+            if failed_in_a_row >= MAX_FAILURES:
+                raise WorkerError(f"{failed}: {failed_in_a_row} failures in a row: {reason}")
+            if on_pair:
+                on_pair(tuning)
+            if time.monotonic() - last_page > PAGE_EVERY_S:
+                write_page(page, tuning)
+                last_page = time.monotonic()
     if reason and not tuning.wins + tuning.losses + tuning.draws:
         raise WorkerError(f"{failed}: the engine failed in every pair of games: {reason}")
 

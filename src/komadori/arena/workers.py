@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -62,7 +62,7 @@ def run_jobs(
     jobs: Iterable[Job],
     concurrency: int,
     files: Files = NO_FILES,
-) -> Iterator[GameRecord]:
+) -> Generator[GameRecord, None, None]:
     """Play the jobs and yield each game as it finishes. Closing the iterator ends all work.
 
     A job is taken from `jobs` only when a worker is free, one at a time, so `jobs` may depend on
@@ -173,10 +173,10 @@ class GameRunner:
 
     def play(self, job: Job, conditions: Conditions) -> GameRecord:
         """Play one game; an engine that failed is restarted for the next."""
-        a, b = self._player(0), self._player(1)
-        for player, options in zip((a, b), job.options, strict=True):
+        for i, options in enumerate(job.options):
             if options:
-                tunable(player).set_options(options)
+                self._set_options(i, options)
+        a, b = self._player(0), self._player(1)
         black, white = (a, b) if job.first_is_black else (b, a)
         record = play_game(
             black,
@@ -192,6 +192,17 @@ class GameRunner:
             for i in range(2):
                 self._close_player(i)
         return record
+
+    def _set_options(self, i: int, options: Mapping[str, str]) -> None:
+        """Set a player's options; an engine that has died since the last game is restarted."""
+        is_new = self._players[i] is None
+        try:
+            tunable(self._player(i)).set_options(options)
+        except EngineError:
+            self._close_player(i)
+            if is_new:
+                raise
+            tunable(self._player(i)).set_options(options)
 
 
 def _built(function: Callable[[], Player]) -> Player:

@@ -73,6 +73,8 @@ class SearchPlayer(Named, OneAtATime):
         self._on_close = on_close
         self._has_draw_ply = has_draw_ply
         self._changing = changing
+        options = getattr(searcher, "options", None)
+        self._has_seed = getattr(options, "random_seed", None) is not None
 
     @one_at_a_time
     def set_options(self, values: Mapping[str, str]) -> None:
@@ -90,6 +92,8 @@ class SearchPlayer(Named, OneAtATime):
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         if not self._has_draw_ply:
             _set_draw_ply(self._searcher, draw_ply)
+        if not self._has_seed:
+            _set_seed(self._searcher, seed)
         self._searcher.new_game()
 
     @one_at_a_time
@@ -193,6 +197,13 @@ def _set_draw_ply(searcher: Searcher, draw_ply: int) -> None:
     draw_ply = min(draw_ply, 2**31 - 1)  # an int of the core
     if hasattr(options, "draw_ply") and options.draw_ply != draw_ply:
         searcher.options = replace(options, draw_ply=draw_ply)  # type: ignore[attr-defined]
+
+
+def _set_seed(searcher: Searcher, seed: int | None) -> None:
+    """Pass a game's seed to a searcher that draws moves, before its `new_game`."""
+    options: Any = getattr(searcher, "options", None)
+    if getattr(options, "random_plies", 0) and options.random_seed != seed:
+        searcher.options = replace(options, random_seed=seed)  # type: ignore[attr-defined]
 
 
 def _set_declaration(searcher: Searcher, rule: str) -> None:

@@ -66,7 +66,8 @@ def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportRes
     """Write the network of a run, checkpoint or model folder as ONNX and compare it with torch.
 
     Batch norms are folded into the convolutions. A pipe or device gets no card beside it. Raises
-    ExportError, and writes nothing, if the outputs differ by more than `TOLERANCE`.
+    ExportError, and writes nothing, if the outputs differ by more than `TOLERANCE`
+    or aren't finite.
     """
     path = Path(path)
     network, card = load_model(resolve(Path(source)))
@@ -78,6 +79,8 @@ def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportRes
         expected = [t.numpy() for t in ForPlay(network)(*inputs)]
     data = _to_onnx(ForPlay(network.folded()), inputs, card)
     outputs, checked_with = _run(data, inputs)
+    if not all(np.isfinite(array).all() for array in (*expected, *outputs)):
+        raise ExportError(f"{path}: the network's outputs are NaN or infinite for some positions")
     policy, value = (float(np.abs(a - b).max()) for a, b in zip(expected, outputs, strict=True))
     if not max(policy, value) <= TOLERANCE:
         raise ExportError(

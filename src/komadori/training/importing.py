@@ -75,7 +75,8 @@ def import_exported(path: Path | str, samples: Samples) -> Imported:
     unfold(network, weights, _batches(planes), path)
     policy, value, agreement = _compare(model, network, planes)
     imported = Imported(network, card, is_int8, policy, value, agreement)
-    if (agreement < INT8_AGREEMENT) if is_int8 else not max(policy, value) <= TOLERANCE:
+    is_close = agreement >= INT8_AGREEMENT if is_int8 else max(policy, value) <= TOLERANCE
+    if not (is_close and np.isfinite([policy, value]).all()):
         raise ModelFileError(
             f"{path}: the imported network differs by {policy:.2g} in the policy and {value:.2g} "
             f"in the value, and prefers the same move in {agreement:.1%} of the positions"
@@ -202,14 +203,15 @@ def _compare(
     with kept_signal_stack():
         compiled = ov.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     for_play = ForPlay(network)
-    policy_difference = value_difference = 0.0
+    policy_difference = value_difference = np.float32(0)
     agreed = 0
     for batch in _batches(planes):
         found = compiled([part.numpy() for part in batch])
         policy, value = for_play(*batch)
         own, theirs = policy.numpy(), found["output_policy"]
         values = value.numpy() - found["output_value"].reshape(-1, 1)
-        policy_difference = max(policy_difference, float(np.abs(own - theirs).max()))
-        value_difference = max(value_difference, float(np.abs(values).max()))
+        # np.maximum keeps a NaN, max() may drop it.
+        policy_difference = np.maximum(policy_difference, np.abs(own - theirs).max())
+        value_difference = np.maximum(value_difference, np.abs(values).max())
         agreed += int((own.argmax(1) == theirs.argmax(1)).sum())
-    return policy_difference, value_difference, agreed / max(1, len(planes[0]))
+    return float(policy_difference), float(value_difference), agreed / max(1, len(planes[0]))

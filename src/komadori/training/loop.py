@@ -45,10 +45,11 @@ def train(
     Without test samples a fraction of the games (`data.test_fraction`) is kept for the test. Test
     positions that also occur in training are removed; the log's data entry counts both.
     A new run needs a folder without checkpoints. `resume` continues from the newest one, of the
-    same network, optimizer, seed and data; on a CPU its losses equal those of an uninterrupted
-    run. `stop` is called before each micro-step, `stop_test` before each batch of a test; true
-    saves a checkpoint and ends the run, without a further test or the rest of a step. Under
-    torchrun every process calls this with the same arguments (`training.world`).
+    same network, optimizer, seed and data; on a CPU its steps equal those of an uninterrupted
+    run; its first train entry is the mean of the steps since the checkpoint. `stop` is called
+    before each micro-step, `stop_test` before each batch of a test; true saves a checkpoint and
+    ends the run, without a further test or the rest of a step. Under torchrun every process calls
+    this with the same arguments (`training.world`).
 
     Raises InUseError, an OSError, while another process trains in the folder.
     """

@@ -265,9 +265,11 @@ class LineProcess:
         for line in lines:
             if "\n" in line or "\r" in line:
                 raise EngineError(f"{self.name}: a line can't hold a line break: {line!r}")
+        # Paths that aren't UTF-8 keep their bytes.
+        data = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
         try:
             self._write(
-                "".join(f"{line}\n" for line in lines).encode(),
+                data,
                 SEND_LIMIT_S if limit_s is None else limit_s,
             )
         except TimeoutError:

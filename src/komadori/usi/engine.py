@@ -39,6 +39,9 @@ INTERRUPTED_STATUS = 130
 
 _INVALID_POSITION = "the last position was invalid"
 
+#: Seconds between looks at the queue while an answer waits for `stop`.
+_POLL_S = 0.02
+
 
 class _Interrupt(BaseException):
     """Ends the wait for a line."""
@@ -333,7 +336,11 @@ class UsiServer:
         from komadori.usi.answers import RESIGN
 
         self._say(f"error: {problem}")
-        job.released.wait()
+        # Nothing may be loaded yet, and a GUI waits for `readyok` before it sends `stop`.
+        while not job.released.wait(_POLL_S):
+            if self._jobs.queue and self._jobs.queue[0] == self._load_and_report:
+                self._jobs.get()
+                self._load_and_report()
         self._answer(job, "checkmate notimplemented" if job.go.mate else RESIGN)
 
     def _search_move(self, job: Job) -> None:

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from komadori.arena.game import Conditions, charge, judge
@@ -109,6 +109,8 @@ class PlayedGame:
         self._thought: Thought | None = None
         self._turn_started_at = time.perf_counter()
         self._turn_used_ms = 0.0
+        #: The engine's answer and its time in ms, while `pace_ms` delays the move.
+        self._answer: tuple[Decision, float] | None = None
         self._flag_timer: asyncio.TimerHandle | None = None
         self._search_task: asyncio.Task[None] | None = None
         self._cancelled = threading.Event()
@@ -196,9 +198,10 @@ class PlayedGame:
         if not conditions.has_clock:
             return None
         remaining = list(self._remaining_ms)
-        running = self._phase == "playing"
+        is_playing = self._phase == "playing"
+        running = is_playing and self._answer is None
         if not self.is_over:
-            remaining[self._board.turn] -= self._used_ms() if running else self._turn_used_ms
+            remaining[self._board.turn] -= self._used_ms() if is_playing else self._turn_used_ms
             remaining[self._board.turn] += conditions.increment_ms
         return ClockState(
             black_ms=round(remaining[0]),
@@ -216,6 +219,9 @@ class PlayedGame:
     # -- turns
 
     def _used_ms(self) -> float:
+        """Return the time used in this turn, which is being played."""
+        if self._answer is not None:
+            return self._answer[1]
         return self._turn_used_ms + (time.perf_counter() - self._turn_started_at) * 1000
 
     def _begin_turn(self) -> None:
@@ -225,6 +231,7 @@ class PlayedGame:
             self._finish(GameResult(winner=end[0], reason=end[1], detail=end[2]))
             return
         self._turn_used_ms = 0.0
+        self._answer = None
         self._resume_turn()
 
     def _resume_turn(self) -> None:
@@ -270,19 +277,19 @@ class PlayedGame:
         self._broadcast()
 
     async def _think(self, engine: SeatedPlayer, cancelled: threading.Event) -> None:
-        """Search with an engine and play its move."""
+        """Search with an engine, unless it has answered before a pause, and play its move."""
         board, side = self._board.copy(), self._board.turn
-        remaining = list(self._remaining_ms)
-        remaining[side] = max(remaining[side] - self._turn_used_ms, 0.0)
-        go = effective_limits(engine.limits, self._conditions.go(remaining))
-        if engine.limits is None and not self._conditions.has_clock:
-            go = GoCommand(movetime_ms=UNTIMED_MS)
         loop = asyncio.get_running_loop()
-        started_at = time.perf_counter()
         try:
-            decision = await loop.run_in_executor(self._pool, engine.play, board, go, cancelled)
-            pause_s = self._pace_s - (time.perf_counter() - started_at)
+            if self._answer is None:
+                go = self._go(engine, side)
+                decision = await loop.run_in_executor(self._pool, engine.play, board, go, cancelled)
+                self._answer = decision, self._used_ms()
+            decision, spent_ms = self._answer
+            pause_s = self._pace_s - (time.perf_counter() - self._turn_started_at)
             if pause_s > 0:
+                if self._conditions.has_clock:
+                    self._broadcast()  # the clock stands
                 await asyncio.sleep(pause_s)
         except EngineError as error:
             self._search_task = None
@@ -303,7 +310,22 @@ class PlayedGame:
             nodes=decision.nodes,
             pv=list(decision.pv),
         )
-        self._play_decision(decision, side, (time.perf_counter() - started_at) * 1000)
+        self._play_decision(decision, side, spent_ms)
+
+    def _go(self, engine: SeatedPlayer, side: int) -> GoCommand:
+        """Return the limits of an engine's search, less the time used before a pause."""
+        if engine.limits is None and not self._conditions.has_clock:
+            return GoCommand(movetime_ms=UNTIMED_MS)
+        remaining = list(self._remaining_ms)
+        left_ms = remaining[side] - self._turn_used_ms
+        remaining[side] = max(left_ms, 0.0)
+        go = effective_limits(engine.limits, self._conditions.go(remaining))
+        if left_ms < 0.0:  # so much of the byoyomi or the increment is used
+            if go.byoyomi_ms:
+                return replace(go, byoyomi_ms=max(0, go.byoyomi_ms + int(left_ms)))
+            own_ms = max(0, ((go.btime_ms, go.wtime_ms)[side] or 0) + int(left_ms))
+            return replace(go, btime_ms=own_ms) if side == 0 else replace(go, wtime_ms=own_ms)
+        return go
 
     def _play_decision(self, decision: Decision, side: int, spent_ms: float) -> None:
         is_handicap = self._start.rpartition(" ")[0] != _EVEN

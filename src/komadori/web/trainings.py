@@ -214,7 +214,8 @@ def _match(name: str, folder: Path) -> MatchInfo | None:
     return MatchInfo(
         name=name,
         players=[str(player) for player in names],
-        is_running=not (folder / "result.json").is_file() and is_alive(path, {}),
+        # A match that is resumed still has the result of the games before.
+        is_running=is_alive(path, {}) and modified_at(folder / "result.json") < modified_at(path),
         games=result.played if result else 0,
         planned=planned if isinstance(planned, int) else None,
         wins=result.wins if result else 0,

@@ -39,11 +39,13 @@ class GpsUsi(UsiEngine):
             raise EngineError(f"{self.name} {problem}")
         if go.movetime_ms is not None:
             return GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=max(1000, go.movetime_ms))
-        if go.has_clock:  # it doesn't support increments: they count as byoyomi
-            increment = min(go.binc_ms or 0, go.winc_ms or 0)
-            byoyomi = max(go.byoyomi_ms or 0, increment)
+        if go.has_clock:
+            # It doesn't support increments: they count as byoyomi, not as part of the clocks.
+            increments = (go.binc_ms or 0, go.winc_ms or 0)
             return GoCommand(
-                btime_ms=go.btime_ms or 0, wtime_ms=go.wtime_ms or 0, byoyomi_ms=byoyomi
+                btime_ms=max(0, (go.btime_ms or 0) - increments[0]),
+                wtime_ms=max(0, (go.wtime_ms or 0) - increments[1]),
+                byoyomi_ms=max(go.byoyomi_ms or 0, min(increments)),
             )
         return GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=UNLIMITED_MS)
 
